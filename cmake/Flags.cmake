@@ -28,8 +28,8 @@ endforeach()
 add_compile_definitions(_GNU_SOURCE)
 # The interpreter and generated code must round alike, so the host compiler may not fuse on its own.
 add_compile_options(-ffp-contract=off -fno-math-errno -fno-strict-aliasing -fstack-protector-strong)
-add_compile_options(-Wall -Wextra -Werror -Wshadow -Wvla -Wpointer-arith -Wwrite-strings -Wundef -Wformat=2
-                    -Wimplicit-fallthrough -Wfloat-conversion -Wdouble-promotion)
+add_compile_options(-Wall -Wextra -Werror -Wshadow -Wvla -Wpointer-arith -Wwrite-strings -Wundef -Wformat=2 -Wno-format-nonliteral
+                    -Wimplicit-fallthrough -Wfloat-conversion)
 add_compile_options("$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes;-Wmissing-prototypes>")
 
 if(LOOM_SANITIZE STREQUAL "address")

@@ -1,0 +1,91 @@
+#include "common/buffer.h"
+#include <stdlib.h>
+#include <string.h>
+
+static _Noreturn void exhausted(size_t bytes) {
+    fprintf(stderr, "out of memory: no room for %zu bytes\n", bytes);
+    abort();
+}
+
+/* Room for n more bytes and the NUL. */
+static void reserve(loom_buffer *buffer, size_t n) {
+    size_t need;
+    if (__builtin_add_overflow(buffer->length, n, &need) || need == SIZE_MAX) exhausted(n);
+    need++;
+    if (need <= buffer->capacity) return;
+    size_t capacity = buffer->capacity < 32 ? 64 : buffer->capacity;
+    while (capacity < need) capacity = capacity > SIZE_MAX / 2 ? need : 2 * capacity;
+    buffer->data = loom_xrealloc(buffer->data, capacity);
+    buffer->capacity = capacity;
+}
+
+void loom_buffer_append(loom_buffer *buffer, const void *bytes, size_t n) {
+    reserve(buffer, n);
+    if (n) memcpy(buffer->data + buffer->length, bytes, n);
+    buffer->length += n;
+    buffer->data[buffer->length] = '\0';
+}
+
+void loom_buffer_text(loom_buffer *buffer, const char *text) {
+    loom_buffer_append(buffer, text, strlen(text));
+}
+
+void loom_buffer_printf(loom_buffer *buffer, const char *format, ...) {
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length >= 0) {
+        reserve(buffer, (size_t)length);
+        vsnprintf(buffer->data + buffer->length, (size_t)length + 1, format, again);
+        buffer->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+char *loom_buffer_take(loom_buffer *buffer) {
+    if (!buffer->data) reserve(buffer, 0);
+    char *data = buffer->data;
+    data[buffer->length] = '\0';
+    *buffer = (loom_buffer){0};
+    return data;
+}
+
+void loom_buffer_free(loom_buffer *buffer) {
+    free(buffer->data);
+    *buffer = (loom_buffer){0};
+}
+
+void *loom_xmalloc(size_t bytes) {
+    void *at = malloc(bytes ? bytes : 1);
+    if (!at) exhausted(bytes);
+    return at;
+}
+
+void *loom_xcalloc(size_t count, size_t size) {
+    void *at = calloc(count ? count : 1, size ? size : 1);
+    if (!at) exhausted(count);
+    return at;
+}
+
+void *loom_xrealloc(void *old, size_t bytes) {
+    void *at = realloc(old, bytes ? bytes : 1);
+    if (!at) exhausted(bytes);
+    return at;
+}
+
+char *loom_xstrdup(const char *text) {
+    size_t n = strlen(text) + 1;
+    return memcpy(loom_xmalloc(n), text, n);
+}
+
+char *loom_xprintf(const char *format, ...) {
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0) exhausted(0);
+    return text;
+}

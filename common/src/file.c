@@ -1,0 +1,271 @@
+#include "common/file.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- reading ---- */
+
+static loom_status *open_input(const char *path, int *fd, struct stat *info) {
+    int f = open(path, O_RDONLY | O_CLOEXEC);
+    if (f < 0) return loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
+    if (fstat(f, info) < 0 || S_ISDIR(info->st_mode)) {
+        int why = S_ISDIR(info->st_mode) ? EISDIR : errno;
+        close(f);
+        return loom_error_errno(LOOM_E_NOINPUT, why, "cannot read %s", path);
+    }
+    *fd = f;
+    return NULL;
+}
+
+static loom_status *too_large(const char *path, uint64_t limit) {
+    return loom_error(LOOM_E_LIMIT, "%s is larger than %llu bytes, the limit for such a file", path,
+                      (unsigned long long)limit);
+}
+
+/* Reads to the end: the size that fstat said is a hint only (pipes, files that grow). */
+static loom_status *read_all(int fd, const char *path, uint64_t limit, size_t hint, char **data, size_t *length) {
+    size_t capacity = hint + 2, used = 0; /* one for the NUL, one to see the end without growing */
+    char *at = malloc(capacity);
+    if (!at) return loom_error(LOOM_E_MEMORY, "%s: no memory for %zu bytes", path, capacity);
+    for (;;) {
+        if (used + 1 == capacity) {
+            char *grown = capacity <= SIZE_MAX / 2 ? realloc(at, 2 * capacity) : NULL;
+            if (!grown) {
+                free(at);
+                return loom_error(LOOM_E_MEMORY, "%s: no memory for %zu bytes", path, capacity);
+            }
+            at = grown;
+            capacity *= 2;
+        }
+        ssize_t n = read(fd, at + used, capacity - used - 1);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            int why = errno;
+            free(at);
+            return loom_error_errno(LOOM_E_IO, why, "reading %s", path);
+        }
+        if (n == 0) break;
+        used += (size_t)n;
+        if (used > limit) {
+            free(at);
+            return too_large(path, limit);
+        }
+    }
+    at[used] = '\0';
+    *data = at;
+    *length = used;
+    return NULL;
+}
+
+loom_status *loom_file_read(const char *path, uint64_t limit, char **data, size_t *length) {
+    int fd;
+    struct stat info;
+    LOOM_TRY(open_input(path, &fd, &info));
+    uint64_t size = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 4096;
+    loom_status *status =
+        S_ISREG(info.st_mode) && size > limit ? too_large(path, limit) : read_all(fd, path, limit, size, data, length);
+    close(fd);
+    return status;
+}
+
+loom_status *loom_file_map(const char *path, loom_mapping *mapping) {
+    int fd;
+    struct stat info;
+    LOOM_TRY(open_input(path, &fd, &info));
+    loom_mapping made = {NULL, (size_t)info.st_size};
+    int why = 0;
+    if (!S_ISREG(info.st_mode)) {
+        why = ENODEV;
+    } else if (made.length) {
+        made.data = mmap(NULL, made.length, PROT_READ, MAP_SHARED, fd, 0);
+        if (made.data == MAP_FAILED) why = errno;
+    }
+    close(fd);
+    if (why) return loom_error_errno(LOOM_E_NOINPUT, why, "cannot map %s", path);
+    *mapping = made;
+    return NULL;
+}
+
+void loom_file_unmap(loom_mapping *mapping) {
+    if (mapping->data) munmap(mapping->data, mapping->length);
+    *mapping = (loom_mapping){NULL, 0};
+}
+
+/* ---- writing ---- */
+
+struct loom_writer {
+    FILE *file;
+    char *path;      /* with links resolved: a link stays one, what it points to is replaced */
+    char *temporary; /* equal to path where the target is a device or pipe, which must not be renamed over */
+    bool direct;
+};
+
+static void free_writer(loom_writer *writer) {
+    if (!writer) return;
+    if (writer->file) fclose(writer->file);
+    free(writer->path);
+    free(writer->temporary);
+    free(writer);
+}
+
+static loom_status *name_target(const char *path, loom_writer *writer) {
+    static atomic_uint counter;
+    struct stat info;
+    bool exists = stat(path, &info) == 0;
+    if (exists && S_ISDIR(info.st_mode)) {
+        return loom_error_errno(LOOM_E_CANTCREATE, EISDIR, "cannot write %s", path);
+    }
+    writer->direct = exists && !S_ISREG(info.st_mode);
+    writer->path = exists ? realpath(path, NULL) : strdup(path);
+    if (!writer->path) return loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", path);
+    if (writer->direct) {
+        writer->temporary = strdup(writer->path);
+    } else if (asprintf(&writer->temporary, "%s.tmp-%d-%u", writer->path, (int)getpid(),
+                        atomic_fetch_add(&counter, 1)) < 0) {
+        writer->temporary = NULL;
+    }
+    return writer->temporary ? NULL : loom_error(LOOM_E_MEMORY, "cannot write %s: out of memory", path);
+}
+
+static loom_status *open_target(const char *path, loom_writer *writer) {
+    LOOM_TRY(name_target(path, writer));
+    /* Read access too: libraries that open the temporary file by name see the same permissions. */
+    int flags = writer->direct ? O_WRONLY | O_CLOEXEC : O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+    int fd = open(writer->temporary, flags, 0666);
+    if (fd < 0) return loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", path);
+    writer->file = fdopen(fd, "w");
+    if (!writer->file) {
+        int why = errno;
+        close(fd);
+        if (!writer->direct) unlink(writer->temporary);
+        return loom_error_errno(LOOM_E_CANTCREATE, why, "cannot write %s", path);
+    }
+    return NULL;
+}
+
+loom_status *loom_writer_open(const char *path, loom_writer **writer) {
+    loom_writer *made = calloc(1, sizeof *made);
+    if (!made) return loom_error(LOOM_E_MEMORY, "cannot write %s: out of memory", path);
+    loom_status *status = open_target(path, made);
+    if (status) {
+        free_writer(made);
+        return status;
+    }
+    *writer = made;
+    return NULL;
+}
+
+loom_status *loom_writer_put(loom_writer *writer, const void *data, size_t length) {
+    errno = 0;
+    if (length && fwrite(data, 1, length, writer->file) != length) {
+        return loom_error_errno(LOOM_E_IO, errno ? errno : EIO, "writing %s", writer->path);
+    }
+    return NULL;
+}
+
+const char *loom_writer_temporary(const loom_writer *writer) {
+    return writer->temporary;
+}
+
+/* Syncs a file or folder by name: a library may have replaced the file that we hold open. */
+static int sync_path(const char *path) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno;
+    int why = fsync(fd) < 0 ? errno : 0;
+    close(fd);
+    return why;
+}
+
+static int sync_folder_of(const char *path) {
+    char *folder = strdup(path);
+    if (!folder) return ENOMEM;
+    char *slash = strrchr(folder, '/');
+    if (slash == folder) slash++;
+    if (slash) *slash = '\0';
+    int why = sync_path(slash ? folder : ".");
+    free(folder);
+    return why;
+}
+
+loom_status *loom_writer_commit(loom_writer *writer, bool sync) {
+    int why = 0;
+    if (fflush(writer->file) != 0) why = errno;
+    /* A full disk may show only when the file is closed. */
+    if (fclose(writer->file) != 0 && !why) why = errno;
+    writer->file = NULL;
+    if (!writer->direct) {
+        if (!why && sync) why = sync_path(writer->temporary);
+        if (!why && rename(writer->temporary, writer->path) < 0) why = errno;
+        if (why) unlink(writer->temporary);
+        if (!why && sync) why = sync_folder_of(writer->path);
+    }
+    loom_status *status = why ? loom_error_errno(LOOM_E_IO, why, "writing %s", writer->path) : NULL;
+    free_writer(writer);
+    return status;
+}
+
+void loom_writer_abort(loom_writer *writer) {
+    if (!writer) return;
+    if (!writer->direct) unlink(writer->temporary);
+    free_writer(writer);
+}
+
+loom_status *loom_file_write(const char *path, const void *data, size_t length, bool sync) {
+    loom_writer *writer;
+    LOOM_TRY(loom_writer_open(path, &writer));
+    loom_status *status = loom_writer_put(writer, data, length);
+    if (status) {
+        loom_writer_abort(writer);
+        return status;
+    }
+    return loom_writer_commit(writer, sync);
+}
+
+/* ---- folders ---- */
+
+static loom_status *make_one(const char *path, unsigned mode) {
+    struct stat info;
+    if (mkdir(path, mode) == 0) return NULL;
+    int why = errno;
+    if (stat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode)) return NULL;
+        why = ENOTDIR;
+    }
+    return loom_error_errno(LOOM_E_CANTCREATE, why, "cannot make folder %s", path);
+}
+
+loom_status *loom_make_directories(const char *path, unsigned mode) {
+    char *copy = strdup(path);
+    if (!copy) return loom_error(LOOM_E_MEMORY, "cannot make folder %s: out of memory", path);
+    loom_status *status = NULL;
+    for (char *slash = *copy ? strchr(copy + 1, '/') : NULL; slash && !status; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        status = make_one(copy, mode);
+        *slash = '/';
+    }
+    if (!status) status = make_one(copy, mode);
+    free(copy);
+    return status;
+}
+
+static int remove_one(const char *path, const struct stat *info, int type, struct FTW *where) {
+    (void)info;
+    (void)type;
+    (void)where;
+    remove(path);
+    return 0;
+}
+
+void loom_remove_tree(const char *path) {
+    enum {
+        OPEN_FOLDERS = 16
+    }; /* file descriptors that the walk may hold at a time */
+    nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+}
