@@ -211,6 +211,7 @@ LOOM_MUST_USE loom_status *loom_program_scan(const void *bytes, size_t length);
 #define LOOM_MAX_PROGRAM_BYTES (1u << 28) /* wire size; 64 bytes a node at LOOM_MAX_NODES */
 #define LOOM_MAX_BODY_NESTING 256       /* passes recurse over bodies; 256 levels stay within a 1 MiB stack */
 #define LOOM_MAX_TUPLE 1024             /* fields; each becomes a column */
+#define LOOM_MAX_LEAVES 4096              /* scalar leaves of one type; each becomes a column. A chain of pairs doubles them */
 #define LOOM_MAX_TYPE_NESTING 64        /* types nest on the C stack in printers and leaves */
 
 #endif

@@ -1,0 +1,183 @@
+/* Lifted IR: what vectorise makes of a function over arrays, what fuse and schedule transform, what codegen turns to LLVM.
+ *
+ * An operation is an INDEX SPACE (a list of axes, outermost first; the chunk axis, where there is one, first) and a scalar
+ * BODY evaluated at each point. No pass erases an axis: flattening is a schedule. A VALUE is one scalar leaf: a dtype and a
+ * list of axes. A value that does not depend on an axis does not have it: "avoided" is simply the absence of the chunk axis.
+ * A Weft value of nested arrays of tuples in a context of lifted axes is a set of values, each with those context axes
+ * that it depends on, followed by its own axes.
+ *
+ * Representation of a value in the chunk: AVOIDED (no chunk axis), REGULAR (chunk axis, all others regular), REPLICATED
+ * (reserved: virtual descriptors), IRREGULAR (some axis of kind IRREGULAR: data + lengths + offsets).
+ *
+ * EXPRESSIONS form one table; arguments have smaller indices. A BLOCK is a list of expressions with parameters and results
+ * (ranges nest as in core). Blocks are evaluated strictly except the blocks of IF, FOR and WHILE.
+ */
+#ifndef LOOM_COMPILER_IR_LIFTED_H
+#define LOOM_COMPILER_IR_LIFTED_H
+
+#include "common/arena.h"
+#include "common/dtype.h"
+#include "compiler/ir/core.h"
+#include "compiler/ir/prim.h"
+
+typedef uint32_t loom_axis_id, loom_lvalue_id, loom_lexpr_id, loom_lblock_id, loom_lop_id, loom_lsite_id;
+
+typedef enum loom_axis_kind {
+    LOOM_AXIS_CHUNK,     /* elements of the chunk */
+    LOOM_AXIS_CONST,     /* extent */
+    LOOM_AXIS_INPUT,     /* extent of axis `level` of input value `value` (the chunk not counted) */
+    LOOM_AXIS_SCALAR,    /* i64 value `value`, which has no axes */
+    LOOM_AXIS_IRREGULAR, /* lengths (i64 value over the axes before it) and offsets (exclusive sums) */
+} loom_axis_kind;
+
+typedef struct loom_axis {
+    loom_axis_kind kind;
+    int64_t extent;
+    loom_lvalue_id value; /* INPUT, SCALAR */
+    uint32_t level;
+    loom_lvalue_id lengths, offsets;
+} loom_axis;
+
+typedef enum loom_lsource {
+    LOOM_LV_INPUT,    /* leaf `leaf` of input slot `index` */
+    LOOM_LV_COLUMN,   /* leaf `leaf` of stream `index`, chunk axis first */
+    LOOM_LV_CONSTANT, /* leaf `leaf` of stream `index`, constant in the segment */
+    LOOM_LV_FIRST,    /* i64, stream position of the chunk's first element */
+    LOOM_LV_OP,       /* result of an operation */
+    LOOM_LV_STATE,    /* state of a LOOP inside its body */
+} loom_lsource;
+
+typedef enum loom_rep { LOOM_REP_AVOIDED, LOOM_REP_REGULAR, LOOM_REP_REPLICATED, LOOM_REP_IRREGULAR } loom_rep;
+
+typedef struct loom_lvalue {
+    loom_dtype dtype;
+    loom_lsource source;
+    uint32_t index, leaf;
+    uint32_t n_axes; const loom_axis_id *axes;
+    loom_rep rep;
+    loom_lop_id op;      /* producer, for OP */
+    const char *name;    /* for printing */
+    loom_span span;
+    bool strip;          /* set by schedule: lives in a strip's scratch, never in memory of the chunk */
+} loom_lvalue;
+
+typedef enum loom_lexpr_kind {
+    LOOM_LX_CONST,   /* imm */
+    LOOM_LX_AXIS,    /* i64: index along position aux of the operation's axes */
+    LOOM_LX_PARAM,   /* parameter aux of the enclosing block */
+    LOOM_LX_EXTENT,  /* i64: extent of axis `aux` (axis id) */
+    LOOM_LX_LOAD,    /* value aux at indices args[0..n_axes): mode says what happens outside */
+    LOOM_LX_PRIM,    /* prim on args; site for those that can trap */
+    LOOM_LX_CONVERT, /* args[0] to dtype */
+    LOOM_LX_IF,      /* args[0]; blocks[0], blocks[1]: results of the taken one */
+    LOOM_LX_FOR,     /* args[0] = count, args[1..] = initial state; blocks[0](i, state...) -> state... */
+    LOOM_LX_WHILE,   /* args = initial state; blocks[0](state...) -> bool; blocks[1](state...) -> state... */
+    LOOM_LX_RESULT,  /* result aux of args[0] (IF, FOR, WHILE with several) */
+    LOOM_LX_CHECK,   /* args[0] = condition, args[1] = value; optional args[2], args[3]: numbers for the message; site */
+} loom_lexpr_kind;
+
+typedef enum loom_load_mode {
+    LOOM_LOAD_PROVEN,  /* in range, proven */
+    LOOM_LOAD_CHECKED, /* out of range raises `site` (with index and extent) and gives 0 */
+    LOOM_LOAD_DEFAULT, /* out of range gives the last argument (padding, cropping) */
+} loom_load_mode;
+
+typedef struct loom_lexpr {
+    uint8_t kind, mode;
+    loom_dtype dtype; /* of the (first) result */
+    uint16_t prim;
+    uint32_t first_arg, n_args;     /* into args */
+    uint32_t aux;
+    loom_lblock_id blocks[2];
+    loom_lsite_id site;
+    loom_scalar imm;
+    loom_span span;
+} loom_lexpr;
+
+/* Expressions [first, end) belong to the block, including those of inner blocks, which come before the expression that uses
+ * them. An inner block may use expressions of outer ones that come before it. */
+typedef struct loom_lblock {
+    loom_lexpr_id first, end;
+    uint32_t n_params; const loom_dtype *params; /* LOOM_LX_PARAM expressions refer to the innermost enclosing block */
+    uint32_t n_results; const loom_lexpr_id *results;
+} loom_lblock;
+
+typedef enum loom_lop_kind {
+    LOOM_LO_COMPUTE, /* results[j][point] = body result j */
+    LOOM_LO_REDUCE,  /* axes = index space with the reduced axis at position `reduce`; results have the other axes. body gives
+                        the contribution, combine(acc..., x...) joins, ne (block without params, over the other axes) starts */
+    LOOM_LO_SCAN,    /* along position `reduce`; results have all axes (EXCLUSIVE, INCLUSIVE, RIGHT); TOTAL gives also the total */
+    LOOM_LO_PERMUTE, /* body results: r indices (i64), then one value per target leaf; combine as REDUCE. target: accumulator output
+                        `output` (then no results), or values `dest` that are copied into the results first */
+    LOOM_LO_FFT,     /* args[0] over its last `rank` axes; results[0] */
+    LOOM_LO_LOOP,    /* uniform: count (scalar value args[0], or none) and/or test; inner operations; see states */
+    LOOM_LO_IF,      /* scalar bool value args[0]; then_ops, else_ops; results[j] = then_results[j] or else_results[j] */
+    LOOM_LO_CHECK,   /* body gives a bool (and two numbers): false raises `site` */
+} loom_lop_kind;
+
+typedef struct loom_lop {
+    loom_lop_kind kind;
+    uint32_t n_axes; const loom_axis_id *axes;
+    uint32_t n_results; const loom_lvalue_id *results;
+    uint32_t n_args; const loom_lvalue_id *args;    /* FFT, LOOP, IF */
+    loom_lblock_id body, combine, ne;
+    uint32_t reduce;
+    loom_scan_kind scan;
+    /* PERMUTE */
+    uint32_t rank;                                  /* r */
+    uint32_t output;                                /* or LOOM_NONE */
+    const loom_lvalue_id *dest;                     /* one per target leaf, when output is LOOM_NONE */
+    uint32_t n_target_axes; const loom_axis_id *target_axes; /* axes of the target (r indexed ones first, after context axes) */
+    uint32_t n_context;                             /* leading axes of the index space that the target has too (segmented permute) */
+    uint16_t builtin;                               /* combine is this primitive (commutative, known neutral), else LOOM_PRIM_COUNT */
+    /* FFT */
+    uint32_t fft_rank; bool inverse;
+    /* LOOP and IF: operations [inner_first, inner_end) in loom_lifted.ops stand before this one */
+    loom_lop_id inner_first, inner_end, else_first, else_end;
+    uint32_t n_states; const loom_lvalue_id *initial, *state, *next; /* values: before, inside (LV_STATE), after one turn */
+    loom_lvalue_id counter, test;                   /* counter: i64 LV_STATE or LOOM_NONE; test: bool value inside, or LOOM_NONE:
+                                                       the loop ends when it is false at the start of a turn */
+    const loom_lvalue_id *then_results, *else_results;
+    loom_lsite_id site;
+    loom_span span;
+    bool inner;                                     /* belongs to the body of a LOOP or IF */
+} loom_lop;
+
+typedef struct loom_lsite { loom_span span; const char *format, *hint; } loom_lsite;
+
+/* Outputs, as in loom_graph_output. FOLD, REDUCE: `values` are the chunk's partial result (no chunk axis); combine: block
+ * over (acc..., x...) elementwise over values of equal axes. PERMUTE: target of a PERMUTE operation: axes, dtypes, neutral. */
+typedef struct loom_loutput {
+    uint32_t kind, order;                           /* loom_output_kind, loom_merge_order */
+    uint32_t n_leaves; const char *const *names;
+    const loom_dtype *dtypes;
+    const loom_lvalue_id *values;                   /* PERMUTE: LOOM_NONE each */
+    uint32_t n_axes; const loom_axis_id *axes;      /* PERMUTE, FOLD: axes of all leaves */
+    const loom_scalar *neutral;
+    loom_lblock_id combine;
+} loom_loutput;
+
+typedef enum loom_schedule_kind { LOOM_SCHEDULE_FLAT, LOOM_SCHEDULE_STRIP } loom_schedule_kind;
+typedef struct loom_region { loom_lop_id first, end; loom_schedule_kind schedule; int64_t strip; bool per_chunk; } loom_region;
+
+typedef struct loom_lifted {
+    loom_arena *arena;
+    const loom_program *program; /* for names of files */
+    uint32_t stage_kind;         /* loom_stage_kind */
+    loom_axis *axes; uint32_t n_axes, cap_axes;
+    loom_lvalue *values; uint32_t n_values, cap_values;
+    loom_lexpr *exprs; uint32_t n_exprs, cap_exprs;
+    loom_lexpr_id *args; uint32_t n_args, cap_args;
+    loom_lblock *blocks; uint32_t n_blocks, cap_blocks;
+    loom_lop *ops; uint32_t n_ops, cap_ops;
+    loom_lsite *sites; uint32_t n_sites, cap_sites;
+    loom_loutput *outputs; uint32_t n_outputs;
+    loom_region *regions; uint32_t n_regions; /* filled by schedule */
+} loom_lifted;
+
+loom_lifted *loom_lifted_create(loom_arena *arena, const loom_program *program);
+/* Printer (`explain --stage lifted|fused|schedule`) and checker (after every pass in debug builds). */
+void loom_lifted_print(const loom_lifted *l, FILE *to);
+LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
+
+#endif
