@@ -1,0 +1,71 @@
+/* Executor: runs stages on this machine. Synchronous; the worker's control loop calls it on a thread of its own.
+ *
+ * An executor owns pinned threads, FFT plans and memory pools. A stage instance (loom_run) holds one accumulator per
+ * output; blocks are folded into it; a delta takes the accumulator's content out and starts an empty one.
+ * Compiled and interpreted stages look the same from outside.
+ * Threads: one call at a time per executor, except loom_executor_cancel (any thread).
+ */
+#ifndef LOOM_WORKER_EXECUTOR_H
+#define LOOM_WORKER_EXECUTOR_H
+
+#include "common/status.h"
+#include "common/value.h"
+#include "compiler/plan/compile.h"
+
+typedef struct loom_executor loom_executor;
+typedef struct loom_run loom_run;
+
+typedef struct loom_executor_options {
+    int threads;            /* 0: all cores this process may use */
+    uint64_t memory;        /* bytes for buffers; 0: three quarters of the machine's */
+    const char *spool;      /* folder for accumulators and deltas that are handed over as files; tmpfs where it fits */
+} loom_executor_options;
+
+LOOM_MUST_USE loom_status *loom_executor_create(const loom_executor_options *options, loom_executor **executor);
+void loom_executor_destroy(loom_executor *executor);
+void loom_executor_cancel(loom_executor *executor); /* the running call returns LOOM_E_CANCELLED soon */
+
+/* "triple;cpu;features" of this machine, for the compile request. Static string. */
+const char *loom_worker_target(void);
+
+typedef struct loom_run_description {
+    const void *program; size_t program_length; /* staged program (for interpreted functions and whole programs) */
+    const loom_graph *graph; uint32_t stage;
+    bool interpret;
+    const void *plan; size_t plan_length;       /* not interpret: */
+    const void *object; size_t object_length;
+    loom_value *const *inputs;                  /* by stage input; the run takes references */
+    uint32_t n_constants; loom_value *const *constants; /* per stream: the segment's constant fields (leaves with names), or NULL */
+} loom_run_description;
+
+LOOM_MUST_USE loom_status *loom_run_create(loom_executor *executor, const loom_run_description *description, loom_run **run);
+void loom_run_destroy(loom_run *run);
+
+/* Folds one block (or several adjacent ones in one go) into the accumulator. streams[s]: the elements of stream s, all of
+ * equal count; `first`: stream position of the first one; `block`: number of the (first) block, for errors and order.
+ * COLLECT and STREAM outputs are kept by block. On an error nothing of the block is in the accumulator. */
+LOOM_MUST_USE loom_status *loom_run_fold(loom_run *run, loom_value *const *streams, int64_t block, int64_t n_blocks, int64_t first);
+
+/* A delta: content of the accumulator, one value per output. For FOLD with ORDER_ADJACENT and for COLLECT there is one part
+ * per maximal run of blocks. */
+typedef struct loom_delta_part { int64_t first_block, n_blocks; loom_value **outputs; /* n_outputs; NULL if empty */ } loom_delta_part;
+typedef struct loom_delta { uint32_t n_outputs; size_t n_parts; loom_delta_part *parts; } loom_delta;
+LOOM_MUST_USE loom_status *loom_run_take_delta(loom_run *run, loom_delta **delta);
+void loom_delta_destroy(loom_delta *delta);
+uint64_t loom_run_accumulator_bytes(const loom_run *run);
+
+/* merge_j: joins two partial results of output j (a is the earlier one). May reuse a. */
+LOOM_MUST_USE loom_status *loom_run_merge(loom_run *run, uint32_t output, loom_value *a, loom_value *b, loom_value **merged);
+/* The value of an output of a stream without blocks (the neutral partial result), and the final value of slot j. */
+LOOM_MUST_USE loom_status *loom_run_empty(loom_run *run, uint32_t output, loom_value **value);
+LOOM_MUST_USE loom_status *loom_run_finish(loom_run *run, uint32_t output, loom_value *merged, loom_value **value);
+
+/* ARRAY and WHOLE stages. For WHOLE, `pull` gives block after block of all streams (NULL value at the end). */
+typedef loom_status *(*loom_pull)(void *context, int64_t block, loom_value **streams /* n_streams */, bool *end);
+LOOM_MUST_USE loom_status *loom_run_array(loom_run *run, loom_pull pull, void *context, loom_value **outputs /* n_outputs */);
+
+/* Seconds spent by action label since creation; for --json and profiles. */
+typedef struct loom_run_time { const char *label; double seconds; uint64_t calls; } loom_run_time;
+size_t loom_run_times(const loom_run *run, const loom_run_time **times);
+
+#endif
