@@ -3,8 +3,9 @@
  *
  * Threads: an arena belongs to one thread at a time. Memory is zeroed and aligned to 16 bytes.
  * Limit: an arena has a budget in bytes. Allocation never returns NULL: when the budget or the machine's memory is out
- * control returns to the guard set by LOOM_ARENA_GUARD (longjmp), or, where none is set, the process ends with a message.
- * Functions that enter with an arena from outside (decode, check, compile) set a guard and return LOOM_E_LIMIT.
+ * control returns to the guard set by LOOM_ARENA_GUARD (longjmp), or, where none is set, the process ends with a
+ * message. Functions that enter with an arena from outside (decode, check, compile) set a guard and return
+ * LOOM_E_LIMIT.
  */
 #ifndef LOOM_COMMON_ARENA_H
 #define LOOM_COMMON_ARENA_H
@@ -15,8 +16,9 @@
 
 typedef struct loom_arena loom_arena;
 
-loom_arena *loom_arena_create(size_t budget); /* 0: no budget. Aborts with a message if even the header cannot be had. */
-void loom_arena_destroy(loom_arena *arena);   /* NULL is fine */
+loom_arena *loom_arena_create(
+    size_t budget);                         /* 0: no budget. Aborts with a message if even the header cannot be had. */
+void loom_arena_destroy(loom_arena *arena); /* NULL is fine */
 void *loom_arena_alloc(loom_arena *arena, size_t bytes);
 /* count * size with overflow check. */
 void *loom_arena_array(loom_arena *arena, size_t count, size_t size);
@@ -30,7 +32,7 @@ size_t loom_arena_used(const loom_arena *arena);
 /* Where exhaustion lands. Returns the previous guard, to be put back. */
 jmp_buf *loom_arena_set_guard(loom_arena *arena, jmp_buf *guard);
 
-#define LOOM_NEW(arena, type) ((type *)loom_arena_alloc((arena), sizeof(type)))
+#define LOOM_NEW(arena, type)              ((type *)loom_arena_alloc((arena), sizeof(type)))
 #define LOOM_NEW_ARRAY(arena, type, count) ((type *)loom_arena_array((arena), (count), sizeof(type)))
 
 /* Growing vector in an arena: `LOOM_VEC(int) v = {0}; LOOM_PUSH(arena, v, 3);` */

@@ -9,7 +9,8 @@ typedef struct loom_buffer {
     size_t length, capacity;
 } loom_buffer;
 
-void loom_buffer_append(loom_buffer *buffer, const void *bytes, size_t n); /* out of memory ends the process with a message */
+void loom_buffer_append(loom_buffer *buffer, const void *bytes,
+                        size_t n); /* out of memory ends the process with a message */
 void loom_buffer_text(loom_buffer *buffer, const char *text);
 void loom_buffer_printf(loom_buffer *buffer, const char *format, ...) LOOM_PRINTF(2, 3);
 char *loom_buffer_take(loom_buffer *buffer); /* the bytes; the buffer is empty afterwards; caller frees */

@@ -1,4 +1,5 @@
-/* Files: whole reads, mappings, and writes that are never half done (temporary name in the same folder, fsync, rename). */
+/* Files: whole reads, mappings, and writes that are never half done (temporary name in the same folder, fsync, rename).
+ */
 #ifndef LOOM_COMMON_FILE_H
 #define LOOM_COMMON_FILE_H
 
@@ -7,18 +8,23 @@
 
 /* Reads at most `limit` bytes; larger files are an error. Caller frees. A NUL is added beyond the length. */
 LOOM_MUST_USE loom_status *loom_file_read(const char *path, uint64_t limit, char **data, size_t *length);
-typedef struct loom_mapping { void *data; size_t length; } loom_mapping;
+typedef struct loom_mapping {
+    void *data;
+    size_t length;
+} loom_mapping;
 LOOM_MUST_USE loom_status *loom_file_map(const char *path, loom_mapping *mapping); /* read-only, MAP_SHARED */
 void loom_file_unmap(loom_mapping *mapping);
-/* Writes path.tmp-PID-N, syncs if `sync`, renames. On failure the temporary file is gone and `path` is as it was. */
+/* Writes path.tmp-PID-N, syncs if `sync`, renames. On failure the temporary file is gone and `path` is as it was. A
+ * link stays one: what it points to is replaced. A device or pipe is written directly. */
 LOOM_MUST_USE loom_status *loom_file_write(const char *path, const void *data, size_t length, bool sync);
 
 typedef struct loom_writer loom_writer; /* the same in pieces */
 LOOM_MUST_USE loom_status *loom_writer_open(const char *path, loom_writer **writer);
 LOOM_MUST_USE loom_status *loom_writer_put(loom_writer *writer, const void *data, size_t length);
-const char *loom_writer_temporary(const loom_writer *writer); /* for libraries that open by name */
+/* For libraries that write by name; they may also remove and make the file anew. */
+const char *loom_writer_temporary(const loom_writer *writer);
 LOOM_MUST_USE loom_status *loom_writer_commit(loom_writer *writer, bool sync); /* frees the writer, also on failure */
-void loom_writer_abort(loom_writer *writer);
+void loom_writer_abort(loom_writer *writer);                                   /* frees the writer; NULL is fine */
 
 LOOM_MUST_USE loom_status *loom_make_directories(const char *path, unsigned mode);
 void loom_remove_tree(const char *path); /* best effort, does not follow links */

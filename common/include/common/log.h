@@ -5,7 +5,12 @@
 #include "common/status.h"
 #include <stdbool.h>
 
-typedef enum loom_level { LOOM_LOG_ERROR, LOOM_LOG_WARN, LOOM_LOG_INFO, LOOM_LOG_DEBUG } loom_level;
+typedef enum loom_level {
+    LOOM_LOG_ERROR,
+    LOOM_LOG_WARN,
+    LOOM_LOG_INFO,
+    LOOM_LOG_DEBUG
+} loom_level;
 
 /* Prefix of each line, e.g. "gridloomd"; kept by pointer. Level from GRIDLOOM_LOG=error|warn|info|debug, else warn. */
 void loom_log_init(const char *program);

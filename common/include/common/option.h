@@ -8,21 +8,25 @@
 
 #include "common/status.h"
 #include <stdbool.h>
+#include <stdio.h>
 
 typedef enum loom_option_kind {
-    LOOM_OPT_FLAG,   /* bool *    */
-    LOOM_OPT_INT,    /* int64_t * with [min, max] */
-    LOOM_OPT_REAL,   /* double *  with [min, max] */
-    LOOM_OPT_TEXT,   /* const char ** */
-    LOOM_OPT_BYTES,  /* uint64_t * : 1536MiB, 2G, 4096 */
-    LOOM_OPT_LIST,   /* loom_option_list * : may be given many times, order kept */
+    LOOM_OPT_FLAG,  /* bool *    */
+    LOOM_OPT_INT,   /* int64_t * with [min, max] */
+    LOOM_OPT_REAL,  /* double *  with [min, max] */
+    LOOM_OPT_TEXT,  /* const char ** */
+    LOOM_OPT_BYTES, /* uint64_t * : 1536MiB, 2G, 4096 */
+    LOOM_OPT_LIST,  /* loom_option_list * : may be given many times, order kept; caller frees `at` */
 } loom_option_kind;
 
-typedef struct loom_option_list { const char **at; size_t count; } loom_option_list;
+typedef struct loom_option_list {
+    const char **at;
+    size_t count;
+} loom_option_list;
 
 typedef struct loom_option {
-    const char *name;     /* without dashes */
-    char letter;          /* or 0 */
+    const char *name; /* without dashes */
+    char letter;      /* or 0 */
     loom_option_kind kind;
     void *to;
     const char *argument; /* its name in help: "FILE" */
@@ -37,10 +41,10 @@ typedef struct loom_command_text {
     const char *examples;    /* or NULL */
 } loom_command_text;
 
-/* Positional arguments are returned in *rest (points into argv). --help prints to stdout and sets *done. Errors are
- * LOOM_E_USAGE and name the option, what was expected, what was found. */
-LOOM_MUST_USE loom_status *loom_options_parse(const loom_command_text *text, loom_option *options, int argc, char **argv,
-                                              const char ***rest, int *n_rest, bool *done);
+/* argv[0] is skipped. Positional arguments are returned in *rest (argv itself, reordered). --help prints to stdout and
+ * sets *done. Errors are LOOM_E_USAGE and name the option, what was expected, what was found. */
+LOOM_MUST_USE loom_status *loom_options_parse(const loom_command_text *text, loom_option *options, int argc,
+                                              char **argv, const char ***rest, int *n_rest, bool *done);
 void loom_options_help(const loom_command_text *text, const loom_option *options, FILE *to);
 void loom_options_man(const loom_command_text *text, const loom_option *options, FILE *to); /* troff -man */
 LOOM_MUST_USE loom_status *loom_parse_int(const char *text, int64_t *value);

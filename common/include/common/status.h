@@ -19,24 +19,24 @@
  * loom_code_exit (sysexits.h). */
 typedef enum loom_code {
     LOOM_OK = 0,
-    LOOM_E_USAGE,        /* wrong command line                                       EX_USAGE 64      */
-    LOOM_E_SYNTAX,       /* Weft text that does not parse                            EX_DATAERR 65    */
-    LOOM_E_TYPE,         /* Weft text that does not type-check                       EX_DATAERR 65    */
-    LOOM_E_DATA,         /* input data of the wrong form (not an MS, truncated .npy) EX_DATAERR 65    */
-    LOOM_E_RUNTIME,      /* error of a running program: index, claim, division, assert EX_DATAERR 65  */
-    LOOM_E_NOINPUT,      /* an input that does not exist or cannot be read           EX_NOINPUT 66    */
-    LOOM_E_UNAVAILABLE,  /* a daemon or worker that does not answer                  EX_UNAVAILABLE 69*/
-    LOOM_E_INTERNAL,     /* a defect of ours                                         EX_SOFTWARE 70   */
-    LOOM_E_OS,           /* the operating system refused (fork, socket)              EX_OSERR 71      */
-    LOOM_E_CANTCREATE,   /* an output that cannot be made                            EX_CANTCREAT 73  */
-    LOOM_E_IO,           /* reading or writing failed on the way (disk full)         EX_IOERR 74      */
-    LOOM_E_TEMPFAIL,     /* try again later                                          EX_TEMPFAIL 75   */
-    LOOM_E_PROTOCOL,     /* a message that breaks the protocol                       EX_PROTOCOL 76   */
-    LOOM_E_DENIED,       /* not permitted                                            EX_NOPERM 77     */
-    LOOM_E_CONFIG,       /* a configuration that makes no sense                      EX_CONFIG 78     */
-    LOOM_E_LIMIT,        /* a named limit was exceeded                               EX_DATAERR 65    */
-    LOOM_E_MEMORY,       /* memory is out, or would be                               EX_OSERR 71      */
-    LOOM_E_CANCELLED,    /* cancelled by a user or a signal                          130              */
+    LOOM_E_USAGE,       /* wrong command line                                       EX_USAGE 64      */
+    LOOM_E_SYNTAX,      /* Weft text that does not parse                            EX_DATAERR 65    */
+    LOOM_E_TYPE,        /* Weft text that does not type-check                       EX_DATAERR 65    */
+    LOOM_E_DATA,        /* input data of the wrong form (not an MS, truncated .npy) EX_DATAERR 65    */
+    LOOM_E_RUNTIME,     /* error of a running program: index, claim, division, assert EX_DATAERR 65  */
+    LOOM_E_NOINPUT,     /* an input that does not exist or cannot be read           EX_NOINPUT 66    */
+    LOOM_E_UNAVAILABLE, /* a daemon or worker that does not answer                  EX_UNAVAILABLE 69*/
+    LOOM_E_INTERNAL,    /* a defect of ours                                         EX_SOFTWARE 70   */
+    LOOM_E_OS,          /* the operating system refused (fork, socket)              EX_OSERR 71      */
+    LOOM_E_CANTCREATE,  /* an output that cannot be made                            EX_CANTCREAT 73  */
+    LOOM_E_IO,          /* reading or writing failed on the way (disk full)         EX_IOERR 74      */
+    LOOM_E_TEMPFAIL,    /* try again later                                          EX_TEMPFAIL 75   */
+    LOOM_E_PROTOCOL,    /* a message that breaks the protocol                       EX_PROTOCOL 76   */
+    LOOM_E_DENIED,      /* not permitted                                            EX_NOPERM 77     */
+    LOOM_E_CONFIG,      /* a configuration that makes no sense                      EX_CONFIG 78     */
+    LOOM_E_LIMIT,       /* a named limit was exceeded                               EX_DATAERR 65    */
+    LOOM_E_MEMORY,      /* memory is out, or would be                               EX_OSERR 71      */
+    LOOM_E_CANCELLED,   /* cancelled by a user or a signal                          130              */
     LOOM_E_LAST
 } loom_code;
 
@@ -49,7 +49,7 @@ typedef struct loom_span {
 
 typedef struct loom_status loom_status;
 
-#define LOOM_MUST_USE __attribute__((warn_unused_result))
+#define LOOM_MUST_USE     __attribute__((warn_unused_result))
 #define LOOM_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 LOOM_MUST_USE loom_status *loom_error(loom_code code, const char *format, ...) LOOM_PRINTF(2, 3);
@@ -63,7 +63,7 @@ LOOM_MUST_USE loom_status *loom_error_at(loom_code code, const char *file, loom_
 /* Adds a note ("hint: ...", "while reading X") and returns the same status. NULL stays NULL. */
 loom_status *loom_status_note(loom_status *status, const char *format, ...) LOOM_PRINTF(2, 3);
 
-loom_code loom_status_code(const loom_status *status);     /* LOOM_OK for NULL */
+loom_code loom_status_code(const loom_status *status);      /* LOOM_OK for NULL */
 const char *loom_status_message(const loom_status *status); /* "" for NULL; lives as long as the status */
 const char *loom_status_file(const loom_status *status);    /* NULL where there is none */
 loom_span loom_status_span(const loom_status *status);

@@ -15,10 +15,11 @@
 
 #include "common/dtype.h"
 #include "common/status.h"
+#include <stdbool.h>
 
 #define LOOM_IRREGULAR (-1)
-/* Array levels above a scalar. 16 is twice what any program we know of uses; index arithmetic is generated per level, so
- * a limit keeps hostile types from exploding code. Test: tests/unit/common_value. */
+/* Array levels above a scalar. 16 is twice what any program we know of uses; index arithmetic is generated per level,
+ * so a limit keeps hostile types from exploding code. Test: common/test/value_test.c. */
 #define LOOM_MAX_DEPTH 16
 
 typedef struct loom_leaf {
@@ -27,7 +28,7 @@ typedef struct loom_leaf {
     uint32_t depth;
     int64_t extents[LOOM_MAX_DEPTH];
     int64_t *lengths[LOOM_MAX_DEPTH];  /* NULL where the level is regular */
-    int64_t n_lengths[LOOM_MAX_DEPTH]; /* number of lists at level k: 1 for k = 0 */
+    int64_t n_lengths[LOOM_MAX_DEPTH]; /* number of lists at level k: 1 for k = 0. Where regular: not relied upon */
     void *data;
     int64_t n_data; /* scalars in data */
 } loom_leaf;
@@ -35,9 +36,11 @@ typedef struct loom_leaf {
 typedef struct loom_value {
     uint32_t n_leaves;
     loom_leaf *leaves;
-    void (*release)(struct loom_value *value); /* frees what leaves point to; NULL: each pointer is malloc'ed */
-    void *owner;                               /* for release: a mapping, a message */
-    uint32_t references;                       /* by loom_value_ref only */
+    /* Frees what the leaves point to, names included; NULL: each pointer is malloc'ed. The leaves themselves and the
+     * value are freed by loom_value_unref. */
+    void (*release)(struct loom_value *value);
+    void *owner;         /* for release: a mapping, a message */
+    uint32_t references; /* by loom_value_ref only */
 } loom_value;
 
 /* A value with n_leaves empty leaves, one reference. */
@@ -46,7 +49,7 @@ loom_value *loom_value_ref(loom_value *value);
 void loom_value_unref(loom_value *value); /* NULL is fine */
 
 /* Fills a leaf with a regular array: allocates data (zeroed) after checking the product of extents against `limit`
- * bytes. name is copied. */
+ * bytes (LOOM_E_LIMIT). name is copied. Extents inside one of 0 become 0. */
 LOOM_MUST_USE loom_status *loom_leaf_init(loom_leaf *leaf, const char *name, loom_dtype dtype, uint32_t depth,
                                           const int64_t *extents, uint64_t limit);
 /* Product of extents times element size, or an error if negative or above INT64_MAX. */
@@ -55,9 +58,11 @@ bool loom_leaf_is_regular(const loom_leaf *leaf);
 /* Checks all invariants above (counts agree with lengths and data); for values that came from outside. */
 LOOM_MUST_USE loom_status *loom_value_check(const loom_value *value);
 const loom_leaf *loom_value_find(const loom_value *value, const char *name);
-/* Elements [from, to) of the outermost level of every leaf, copied. All leaves must have depth >= 1. */
+/* Elements [from, to) of the outermost level of every leaf, copied. All leaves must have depth >= 1. The outermost
+ * level of a slice is regular. */
 LOOM_MUST_USE loom_status *loom_value_slice(const loom_value *value, int64_t from, int64_t to, loom_value **slice);
-/* Joins along the outermost level. Irregular where extents differ. */
+/* Joins along the outermost level. Irregular where extents differ; a part without lists at a level does not count
+ * there, so that an empty part changes nothing. */
 LOOM_MUST_USE loom_status *loom_value_concat(loom_value *const *parts, size_t n, loom_value **joined);
 
 #endif
