@@ -244,7 +244,8 @@ void loom_options_man(const loom_command_text *text, const loom_option *options,
     for (char *c = name; *c; c++) {
         if (*c == ' ') *c = '-';
     }
-    fprintf(to, ".TH \"%s\" 1\n.SH NAME\n%s\n.SH SYNOPSIS\n.B ", name, name);
+    fprintf(to, ".TH \"%s\" 1\n.SH NAME\n%s \\- %.*s\n.SH SYNOPSIS\n.B ", name, name,
+            (int)strcspn(text->description, "\n"), text->description);
     put_troff(to, text->program);
     fputc('\n', to);
     put_troff(to, text->synopsis);

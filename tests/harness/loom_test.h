@@ -1,5 +1,5 @@
-/* Unit tests, written once and run by either of two runners: Criterion (a process per test, in parallel) and a plain one
- * (all tests in one process, which is what ThreadSanitizer and a debugger need).
+/* Unit tests, written once and run by either of two runners: Criterion (a process per test, in parallel) and a plain
+ * one (all tests in one process, which is what ThreadSanitizer and a debugger need).
  *
  *     #include "loom_test.h"
  *     LOOM_TEST(arena, grows) {
@@ -117,10 +117,10 @@ static inline void loom_test_fails(const char *file, int line, const char *text,
     } while (0)
 #define LOOM_CHECK_NEAR(a, b, tolerance) loom_test_near(__FILE__, __LINE__, #a " and " #b, (a), (b), (tolerance))
 /* Equal text, got and expected. */
-#define LOOM_CHECK_STR(a, b) loom_test_same_text(__FILE__, __LINE__, #a, (a), (b))
+#define LOOM_CHECK_STR(a, b)    loom_test_same_text(__FILE__, __LINE__, #a, (a), (b))
 #define LOOM_CHECK_HAS(a, part) loom_test_has_text(__FILE__, __LINE__, #a, (a), (part))
 /* A call that must succeed, and one that must fail with the code; both free the status. */
-#define LOOM_OK(status) loom_test_ok(__FILE__, __LINE__, #status, (status))
+#define LOOM_OK(status)          loom_test_ok(__FILE__, __LINE__, #status, (status))
 #define LOOM_FAILS(status, code) loom_test_fails(__FILE__, __LINE__, #status, (status), (code))
 #define LOOM_SKIP(reason)                                                                                              \
     do {                                                                                                               \

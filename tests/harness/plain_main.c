@@ -11,7 +11,10 @@ static loom_test_case *first, **last = &first;
 static jmp_buf back;
 static pthread_t runner;
 
-enum { FAILED = 1, SKIPPED = 2 };
+enum {
+    FAILED = 1,
+    SKIPPED = 2
+};
 
 void loom_test_register(loom_test_case *test) {
     *last = test;
