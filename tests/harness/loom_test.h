@@ -22,6 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Sanitizers take a request for more memory than there can be for a defect, and slow programs down several times. */
+#define LOOM_TEST_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+
 #ifdef LOOM_TEST_CRITERION
 #include <criterion/criterion.h>
 #define LOOM_TEST(suite, name) Test(suite, name)
