@@ -111,10 +111,10 @@ bool loom_prim_neutral(loom_prim prim, loom_dtype type, loom_scalar *neutral) {
     /* NaN counts as the last of all, so that min(inf, NaN) is inf and inf is not neutral for a NaN; the sums over
      * [NaN] alone differ. NaN is neutral: min(NaN, x) = x. max(x, NaN) = NaN absorbs, and -inf is neutral. */
     case LOOM_PRIM_MIN:
-        *neutral = loom_dtype_is_float(type) ? (loom_scalar){.f = NAN} : integer_bound(type, true);
+        *neutral = loom_dtype_is_float(type) ? (loom_scalar){.f = (double)NAN} : integer_bound(type, true);
         return true;
     case LOOM_PRIM_MAX:
-        *neutral = loom_dtype_is_float(type) ? (loom_scalar){.f = -INFINITY} : integer_bound(type, false);
+        *neutral = loom_dtype_is_float(type) ? (loom_scalar){.f = -HUGE_VAL} : integer_bound(type, false);
         return true;
     case LOOM_PRIM_AND: *neutral = (loom_scalar){.b = true}; return true;
     case LOOM_PRIM_OR: *neutral = (loom_scalar){.b = false}; return true;

@@ -1,5 +1,4 @@
 /* Interned types: equal types have equal ids, so that comparing types is comparing numbers. */
-#include "common/buffer.h"
 #include "program_impl.h"
 #include <assert.h>
 #include <string.h>
@@ -131,43 +130,54 @@ bool loom_type_has_seq(const loom_program *p, loom_type_id type) {
 /* Types from outside may be trees of 2^64 parts; nobody reads more than this. Test: ir_type/long_text. */
 #define LOOM_MAX_TYPE_TEXT 4000
 
-static void write_type(const loom_program *p, loom_buffer *out, loom_type_id id, uint32_t nesting) {
-    if (out->length > LOOM_MAX_TYPE_TEXT || nesting > LOOM_MAX_TYPE_NESTING) {
-        loom_buffer_text(out, "...");
-        return;
-    }
+/* On the stack, and copied to the arena at the end: an arena that is out of memory leaves by longjmp. */
+typedef struct type_text {
+    size_t length;
+    char at[LOOM_MAX_TYPE_TEXT + 8];
+} type_text;
+
+static void put(type_text *out, const char *text) {
+    size_t n = strlen(text), room = LOOM_MAX_TYPE_TEXT - out->length;
+    memcpy(out->at + out->length, text, n < room ? n : room);
+    out->length += n < room ? n : room;
+}
+
+static void write_type(const loom_program *p, type_text *out, loom_type_id id, uint32_t nesting) {
+    if (out->length == LOOM_MAX_TYPE_TEXT) return;
     const loom_type *t = &p->types[id];
-    switch (t->kind) {
-    case LOOM_T_SCALAR: loom_buffer_text(out, loom_dtype_name(t->dtype)); return;
-    case LOOM_T_ARRAY:
-        loom_buffer_text(out, "[]");
+    if (nesting > LOOM_MAX_TYPE_NESTING) {
+        put(out, "...");
+    } else if (t->kind == LOOM_T_SCALAR) {
+        put(out, loom_dtype_name(t->dtype));
+    } else if (t->kind == LOOM_T_ARRAY) {
+        put(out, "[]");
         write_type(p, out, t->element, nesting + 1);
-        return;
-    case LOOM_T_SEQ: {
+    } else if (t->kind == LOOM_T_SEQ) {
         bool plain = p->types[t->element].kind == LOOM_T_SCALAR || p->types[t->element].kind == LOOM_T_TUPLE;
-        loom_buffer_text(out, plain ? "seq " : "seq (");
+        put(out, plain ? "seq " : "seq (");
         write_type(p, out, t->element, nesting + 1);
-        if (!plain) loom_buffer_text(out, ")");
-        return;
+        if (!plain) put(out, ")");
+    } else {
+        put(out, t->names ? "{" : "(");
+        for (uint32_t i = 0; i < t->n_fields && out->length < LOOM_MAX_TYPE_TEXT; i++) {
+            if (i) put(out, ", ");
+            if (t->names) put(out, t->names[i]);
+            if (t->names) put(out, ": ");
+            write_type(p, out, t->fields[i], nesting + 1);
+        }
+        if (t->n_fields == 1 && !t->names) put(out, ",");
+        put(out, t->names ? "}" : ")");
     }
-    case LOOM_T_TUPLE: break;
-    }
-    loom_buffer_text(out, t->names ? "{" : "(");
-    for (uint32_t i = 0; i < t->n_fields && out->length <= LOOM_MAX_TYPE_TEXT; i++) {
-        if (i) loom_buffer_text(out, ", ");
-        if (t->names) loom_buffer_printf(out, "%s: ", t->names[i]);
-        write_type(p, out, t->fields[i], nesting + 1);
-    }
-    if (t->n_fields == 1 && !t->names) loom_buffer_text(out, ",");
-    loom_buffer_text(out, t->names ? "}" : ")");
 }
 
 const char *loom_type_text(const loom_program *p, loom_type_id type) {
-    loom_buffer text = {0};
+    type_text text = {.length = 0};
     write_type(p, &text, type, 0);
-    const char *copy = loom_arena_strndup(p->arena, text.data, text.length);
-    loom_buffer_free(&text);
-    return copy;
+    if (text.length == LOOM_MAX_TYPE_TEXT) {
+        memcpy(text.at + text.length, "...", 3);
+        text.length += 3;
+    }
+    return loom_arena_strndup(p->arena, text.at, text.length);
 }
 
 typedef struct leaf_walk {
