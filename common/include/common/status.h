@@ -49,15 +49,17 @@ typedef struct loom_span {
 
 typedef struct loom_status loom_status;
 
-#define LOOM_MUST_USE     __attribute__((warn_unused_result))
+#define LOOM_MUST_USE __attribute__((warn_unused_result))
+/* Of constructors of errors: they never return NULL. */
+#define LOOM_NEW_STATUS   __attribute__((warn_unused_result, returns_nonnull))
 #define LOOM_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-LOOM_MUST_USE loom_status *loom_error(loom_code code, const char *format, ...) LOOM_PRINTF(2, 3);
-LOOM_MUST_USE loom_status *loom_verror(loom_code code, const char *format, va_list arguments);
+LOOM_NEW_STATUS loom_status *loom_error(loom_code code, const char *format, ...) LOOM_PRINTF(2, 3);
+LOOM_NEW_STATUS loom_status *loom_verror(loom_code code, const char *format, va_list arguments);
 /* Adds ": <strerror(errnum)>" to the message, so that a bare errno never shows. */
-LOOM_MUST_USE loom_status *loom_error_errno(loom_code code, int errnum, const char *format, ...) LOOM_PRINTF(3, 4);
+LOOM_NEW_STATUS loom_status *loom_error_errno(loom_code code, int errnum, const char *format, ...) LOOM_PRINTF(3, 4);
 /* With a place in a source text. `file` is the name as the user knows it; copied. */
-LOOM_MUST_USE loom_status *loom_error_at(loom_code code, const char *file, loom_span span, const char *format, ...)
+LOOM_NEW_STATUS loom_status *loom_error_at(loom_code code, const char *file, loom_span span, const char *format, ...)
     LOOM_PRINTF(4, 5);
 
 /* Adds a note ("hint: ...", "while reading X") and returns the same status. NULL stays NULL. */
