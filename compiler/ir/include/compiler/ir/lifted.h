@@ -176,8 +176,38 @@ typedef struct loom_lifted {
 } loom_lifted;
 
 loom_lifted *loom_lifted_create(loom_arena *arena, const loom_program *program);
+
+/* Building (vectoriser, fusion, tests). Arrays given to these are copied into the arena. A block's expressions are those
+ * made between a reading of `n_exprs` and loom_lifted_block, inner blocks first. */
+loom_axis_id loom_lifted_axis(loom_lifted *l, loom_axis axis); /* equal axes have equal ids */
+loom_axis_id loom_lifted_const_axis(loom_lifted *l, int64_t extent);
+loom_lvalue_id loom_lifted_value(loom_lifted *l, loom_lvalue value);
+loom_lexpr_id loom_lifted_expr(loom_lifted *l, loom_lexpr expr, const loom_lexpr_id *args, uint32_t n_args);
+loom_lblock_id loom_lifted_block(loom_lifted *l, loom_lexpr_id first, uint32_t n_params, const loom_dtype *params,
+                                 uint32_t n_results, const loom_lexpr_id *results);
+loom_lop_id loom_lifted_op(loom_lifted *l, loom_lop op); /* sets `op` of its results; blocks that it has not are LOOM_NONE */
+loom_lsite_id loom_lifted_site(loom_lifted *l, loom_span span, const char *format, const char *hint);
+static inline loom_lexpr_id loom_lifted_arg(const loom_lifted *l, const loom_lexpr *e, uint32_t i) { return l->args[e->first_arg + i]; }
+/* Number of results of an expression (IF, FOR, WHILE may have several, or none: then dtype is bool and it has no use). */
+uint32_t loom_lifted_results(const loom_lifted *l, const loom_lexpr *e);
+
 /* Printer (`explain --stage lifted|fused|schedule`) and checker (after every pass in debug builds). */
 void loom_lifted_print(const loom_lifted *l, FILE *to);
 LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
+
+/* What the checker guarantees and consumers rely on, beside indices in range, types and scoping:
+ *  - AXIS: `aux` counts positions of the operation's whole list of axes, in `ne` and for REDUCE and SCAN too; `ne` does not use
+ *    the reduced one. `combine` is closed: parameters, constants and constant extents only.
+ *  - The value of an IF, FOR or WHILE with one or more results is its first result; RESULT gives any of them.
+ *  - CHECK (the expression) is an effect: it is evaluated wherever its block is, used or not. A CHECK operation stands before
+ *    what relies on it (PROVEN loads over extents it compares): the run must end between them when it raised.
+ *  - LOOP: the inner operations that make `test` stand before all others of the body.
+ *  - PERMUTE: `rank` indices name a place on *all* own axes of the target (element axes are indexed too), so that
+ *    n_target_axes = n_context + rank. `dest` values have exactly the target axes, in order.
+ *  - REDUCE with `scan` unused; SCAN results 0..k-1 are the scanned leaves; for TOTAL results k..2k-1, without the axis, the totals.
+ *  - FFT: the argument's last fft_rank axes are transformed; axes = all axes of the result; argument and result are distinct.
+ *  - Site LOOM_NONE: cannot trap, or is known not to.
+ */
+#define LOOM_LIFTED_MAX_AXES 64 /* of one operation; index sets are 64-bit masks, values have LOOM_MAX_DEPTH own axes */
 
 #endif
