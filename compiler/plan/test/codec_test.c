@@ -1,0 +1,209 @@
+/* Round trips of the wire form, canonical bytes, hostile bytes, and agreement of our tables with plan.proto: what we
+ * encode protobuf-c unpacks and packs to the same bytes, and it knows every field. */
+#include "common/value.h"
+#include "compiler/plan/compile.h"
+#include "loom_test.h"
+#include "plan.pb-c.h"
+#include "sample_plan.h"
+
+static char *text_of_plan(const loom_plan *p) {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&text, &length);
+    loom_plan_print(p, to);
+    fclose(to);
+    return text;
+}
+
+LOOM_TEST(plan_codec, round_trip) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_plan *plan = sample_plan(arena), *back = NULL;
+    char *bytes, *again;
+    size_t length, again_length;
+    LOOM_OK(loom_plan_encode(plan, &bytes, &length));
+    LOOM_OK(loom_plan_decode(arena, bytes, length, &back));
+    LOOM_OK(loom_plan_encode(back, &again, &again_length));
+    LOOM_CHECK_EQ_INT(length, again_length);
+    LOOM_CHECK(memcmp(bytes, again, length) == 0);
+    char *a = text_of_plan(plan), *b = text_of_plan(back);
+    LOOM_CHECK_STR(b, a);
+    LOOM_CHECK_HAS(a, "reduce k0, k1 over chunk into sum.b1");
+    free(a);
+    free(b);
+    free(bytes);
+    free(again);
+    loom_arena_destroy(arena);
+}
+
+LOOM_TEST(plan_codec, agrees_with_proto) {
+    loom_arena *arena = loom_arena_create(0);
+    char *bytes;
+    size_t length;
+    LOOM_OK(loom_plan_encode(sample_plan(arena), &bytes, &length));
+    Loom__Plan__Plan *unpacked = loom__plan__plan__unpack(NULL, length, (const uint8_t *)bytes);
+    LOOM_CHECK(unpacked != NULL);
+    LOOM_CHECK_EQ_INT(unpacked->base.n_unknown_fields, 0);
+    LOOM_CHECK_EQ_INT(unpacked->actions[0]->base.n_unknown_fields, 0);
+    LOOM_CHECK_EQ_INT(unpacked->outputs[0]->base.n_unknown_fields, 0);
+    LOOM_CHECK_EQ_INT(loom__plan__plan__get_packed_size(unpacked), length);
+    uint8_t *packed = malloc(length);
+    loom__plan__plan__pack(unpacked, packed);
+    LOOM_CHECK(memcmp(packed, bytes, length) == 0);
+    loom__plan__plan__free_unpacked(unpacked, NULL);
+    free(packed);
+    free(bytes);
+    loom_arena_destroy(arena);
+}
+
+/* Every prefix and every single-byte change is either refused or decodes to something that encodes to those very bytes.
+ */
+LOOM_TEST(plan_codec, hostile_bytes) {
+    loom_arena *arena = loom_arena_create(0);
+    char *bytes;
+    size_t length;
+    LOOM_OK(loom_plan_encode(sample_plan(arena), &bytes, &length));
+    for (size_t cut = 0; cut < length; cut++) {
+        loom_arena *scratch = loom_arena_create(1 << 20);
+        loom_plan *back;
+        loom_status_free(loom_plan_decode(scratch, bytes, cut, &back));
+        loom_arena_destroy(scratch);
+    }
+    for (size_t at = 0; at < length; at++) {
+        for (int change = 1; change < 256; change += 5) {
+            loom_arena *scratch = loom_arena_create(1 << 20);
+            loom_plan *back;
+            bytes[at] = (char)(bytes[at] ^ change);
+            loom_status *status = loom_plan_decode(scratch, bytes, length, &back);
+            if (!status) {
+                char *again;
+                size_t again_length;
+                LOOM_OK(loom_plan_encode(back, &again, &again_length));
+                LOOM_CHECK(again_length == length && memcmp(again, bytes, length) == 0);
+                free(again);
+            }
+            loom_status_free(status);
+            bytes[at] = (char)(bytes[at] ^ change);
+            loom_arena_destroy(scratch);
+        }
+    }
+    free(bytes);
+    loom_arena_destroy(arena);
+}
+
+LOOM_TEST(plan_codec, budget) {
+    loom_arena *arena = loom_arena_create(0), *tight = loom_arena_create(256);
+    char *bytes;
+    size_t length;
+    loom_plan *back;
+    LOOM_OK(loom_plan_encode(sample_plan(arena), &bytes, &length));
+    LOOM_FAILS(loom_plan_decode(tight, bytes, length, &back), LOOM_E_LIMIT);
+    free(bytes);
+    loom_arena_destroy(tight);
+    loom_arena_destroy(arena);
+}
+
+static loom_graph *sample_graph(loom_arena *arena) {
+    static const loom_graph_leaf leaves[] = {{"re", LOOM_F32, 1}, {"im", LOOM_F32, 1}}, result[] = {{"", LOOM_F32, 0}};
+    static const loom_graph_slot slots[] = {
+        {"xs", true, 2, leaves}, {"n", false, 1, result}, {"stage 0 output 0", false, 1, result}};
+    static const uint32_t inputs[] = {1}, streams[] = {0};
+    static const loom_graph_output outputs[] = {{LOOM_OUT_FOLD, LOOM_ORDER_ADJACENT, 2, 1, LOOM_NONE_FUNCTION}};
+    static const loom_graph_stage stages[] = {
+        {LOOM_STAGE_TRAVERSAL, 0, 1, inputs, 1, streams, 1, outputs, true, "traversal 1"}};
+    static const char *const remarks[] = {"a remark"};
+    loom_graph *g = LOOM_NEW(arena, loom_graph);
+    *g = (loom_graph){2, 3, slots, 1, stages, 2, false, 1, remarks};
+    return g;
+}
+
+LOOM_TEST(graph_codec, round_trip) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_graph *back = NULL;
+    char *bytes, *text = NULL;
+    size_t length, text_length;
+    LOOM_OK(loom_graph_encode(sample_graph(arena), &bytes, &length));
+    LOOM_OK(loom_graph_decode(arena, bytes, length, &back));
+    FILE *to = open_memstream(&text, &text_length);
+    loom_graph_print(back, to);
+    fclose(to);
+    LOOM_CHECK_HAS(text, "stage 0: traversal f0  -- traversal 1");
+    LOOM_CHECK_HAS(text, "output s2 fold adjacent merge=f1");
+    Loom__Plan__Graph *unpacked = loom__plan__graph__unpack(NULL, length, (const uint8_t *)bytes);
+    LOOM_CHECK(unpacked && unpacked->base.n_unknown_fields == 0 && unpacked->stages[0]->base.n_unknown_fields == 0);
+    loom__plan__graph__free_unpacked(unpacked, NULL);
+    free(text);
+    free(bytes);
+    loom_arena_destroy(arena);
+}
+
+LOOM_TEST(graph_check, refuses) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_graph *g = sample_graph(arena);
+    g->result = 3;
+    LOOM_FAILS(loom_graph_check(g), LOOM_E_DATA);
+    g->result = 2;
+    g->n_params = 4;
+    LOOM_FAILS(loom_graph_check(g), LOOM_E_DATA);
+    loom_arena_destroy(arena);
+}
+
+LOOM_TEST(compile_codec, request) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_value *argument;
+    LOOM_OK(loom_value_create(1, &argument));
+    LOOM_OK(loom_leaf_init(&argument->leaves[0], "n", LOOM_F64, 1, (const int64_t[]){3}, 1 << 20));
+    ((double *)argument->leaves[0].data)[2] = 2.5;
+    loom_value *const arguments[] = {NULL, argument};
+    static const int64_t extents[] = {-2, 7};
+    const loom_leaf_shape shapes[] = {{2, extents, false}, {0, NULL, true}};
+    loom_compile_request r = {.what = LOOM_COMPILE_STAGE,
+                              .program = "abc",
+                              .program_length = 3,
+                              .n_arguments = 2,
+                              .arguments = arguments,
+                              .graph = "de",
+                              .graph_length = 2,
+                              .stage = 5,
+                              .n_shapes = 2,
+                              .shapes = shapes,
+                              .target = "t;c;f",
+                              .debug = true};
+    loom_compile_request *back;
+    char *bytes;
+    size_t length;
+    LOOM_OK(loom_compile_request_encode(&r, &bytes, &length));
+    LOOM_OK(loom_compile_request_decode(arena, bytes, length, &back));
+    LOOM_CHECK(back->arguments[0] == NULL && back->arguments[1]->leaves[0].extents[0] == 3);
+    LOOM_CHECK_NEAR(((double *)back->arguments[1]->leaves[0].data)[2], 2.5, 0);
+    LOOM_CHECK(back->n_shapes == 2 && back->shapes[0].extents[0] == -2 && back->shapes[1].constant && back->stage == 5);
+    LOOM_CHECK(back->program_length == 3 && memcmp(back->program, "abc", 3) == 0 && !back->cache && back->debug);
+    loom_value_unref(loom_value_ref(back->arguments[1]));
+    Loom__Plan__CompileRequest *unpacked = loom__plan__compile_request__unpack(NULL, length, (const uint8_t *)bytes);
+    LOOM_CHECK(unpacked && unpacked->base.n_unknown_fields == 0 &&
+               unpacked->arguments[1]->leaves[0]->base.n_unknown_fields == 0);
+    loom__plan__compile_request__free_unpacked(unpacked, NULL);
+    loom_value_unref(argument);
+    free(bytes);
+    loom_arena_destroy(arena);
+}
+
+LOOM_TEST(compile_codec, reply) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_compile_reply r = {.error = loom_error_at(LOOM_E_TYPE, "a.weft", (loom_span){0, 3, 4, 3, 9}, "no such thing"),
+                            .seconds = 0.25};
+    r.error = loom_status_note(r.error, "hint: %s", "look");
+    loom_compile_reply *back;
+    char *bytes;
+    size_t length;
+    LOOM_OK(loom_compile_reply_encode(&r, &bytes, &length));
+    LOOM_OK(loom_compile_reply_decode(arena, bytes, length, &back));
+    LOOM_CHECK_EQ_INT(loom_status_code(back->error), LOOM_E_TYPE);
+    LOOM_CHECK_STR(loom_status_message(back->error), "no such thing");
+    LOOM_CHECK_EQ_INT(loom_status_span(back->error).column, 4);
+    LOOM_CHECK_STR(loom_status_note_at(back->error, 0), "hint: look");
+    LOOM_CHECK_NEAR(back->seconds, 0.25, 0);
+    loom_status_free(back->error);
+    loom_status_free(r.error);
+    free(bytes);
+    loom_arena_destroy(arena);
+}
