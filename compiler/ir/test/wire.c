@@ -87,7 +87,7 @@ LOOM_TEST(ir_wire, every_cut_and_flip_is_an_error_or_a_program) {
         loom_arena *arena = loom_arena_create(0);
         loom_program *q = NULL;
         loom_status *status = loom_program_decode(arena, bytes, cut, &q);
-        LOOM_CHECK(status != NULL);
+        LOOM_CHECK(status != NULL || cut == 2); /* the version alone is the empty program */
         loom_status_free(status);
         loom_arena_destroy(arena);
     }
