@@ -1,0 +1,57 @@
+#include "scope.h"
+#include <stdlib.h>
+
+typedef struct range { uint32_t length; loom_body_id body; } range;
+
+static int longest_first(const void *a, const void *b) {
+    const range *x = a, *y = b;
+    if (x->length != y->length) return x->length < y->length ? 1 : -1;
+    return x->body < y->body ? -1 : x->body > y->body;
+}
+
+loom_scope *loom_scope_create(loom_arena *arena, const loom_program *p) {
+    loom_scope *s = LOOM_NEW(arena, loom_scope);
+    s->program = p;
+    s->owner = LOOM_NEW_ARRAY(arena, loom_body_id, p->n_nodes + 1);
+    s->parent = LOOM_NEW_ARRAY(arena, loom_body_id, p->n_bodies + 1);
+    for (uint32_t i = 0; i < p->n_nodes; i++) s->owner[i] = LOOM_NONE;
+    for (uint32_t i = 0; i < p->n_bodies; i++) s->parent[i] = LOOM_NONE;
+    /* Longer ranges first, so that inner bodies overwrite outer ones. */
+    range *order = LOOM_NEW_ARRAY(arena, range, p->n_bodies + 1);
+    for (uint32_t i = 0; i < p->n_bodies; i++) order[i] = (range){p->bodies[i].end - p->bodies[i].first, i};
+    qsort(order, p->n_bodies, sizeof *order, longest_first);
+    for (uint32_t k = 0; k < p->n_bodies; k++) {
+        const loom_body *b = &p->bodies[order[k].body];
+        for (loom_node_id n = b->first; n < b->end; n++) s->owner[n] = order[k].body;
+    }
+    for (uint32_t n = 0; n < p->n_nodes; n++) {
+        const loom_node *node = &p->nodes[n];
+        for (uint32_t i = 0; i < node->n_bodies; i++) s->parent[p->body_refs[node->first_body + i]] = s->owner[n];
+    }
+    return s;
+}
+
+static loom_node_id seek(const loom_scope *s, loom_body_id body, loom_node_id n) {
+    const loom_body *b = &s->program->bodies[body];
+    while (n < b->end) {
+        loom_body_id inner = s->owner[n];
+        if (inner == body) return n;
+        while (s->parent[inner] != body) inner = s->parent[inner];
+        n = s->program->bodies[inner].end;
+    }
+    return LOOM_NONE;
+}
+
+loom_node_id loom_scope_first(const loom_scope *s, loom_body_id body) {
+    const loom_body *b = &s->program->bodies[body];
+    return seek(s, body, b->first + b->n_params);
+}
+
+loom_node_id loom_scope_next(const loom_scope *s, loom_body_id body, loom_node_id node) {
+    return seek(s, body, node + 1);
+}
+
+bool loom_scope_within(const loom_scope *s, loom_body_id inner, loom_body_id outer) {
+    while (inner != LOOM_NONE && inner != outer) inner = s->parent[inner];
+    return inner == outer;
+}

@@ -1,0 +1,20 @@
+/* Scopes: which body a node belongs to, and walking the nodes of one body in order without those of inner bodies. */
+#ifndef LOOM_STAGE_SCOPE_H
+#define LOOM_STAGE_SCOPE_H
+
+#include "compiler/ir/core.h"
+
+typedef struct loom_scope {
+    const loom_program *program;
+    loom_body_id *owner;  /* by node: the innermost body around it, LOOM_NONE where there is none */
+    loom_body_id *parent; /* by body: the body around it, LOOM_NONE for a function's */
+} loom_scope;
+
+loom_scope *loom_scope_create(loom_arena *arena, const loom_program *program);
+/* First node of a body after its parameters, then the next, LOOM_NONE at the end. */
+loom_node_id loom_scope_first(const loom_scope *s, loom_body_id body);
+loom_node_id loom_scope_next(const loom_scope *s, loom_body_id body, loom_node_id node);
+/* Whether `inner` is `outer` or lies within it. */
+bool loom_scope_within(const loom_scope *s, loom_body_id inner, loom_body_id outer);
+
+#endif
