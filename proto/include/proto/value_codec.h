@@ -1,0 +1,61 @@
+/* Values on the wire and in files.
+ *
+ * A value is a small header (Wire__Value: names, types, extents, bytes of each column) and its columns, raw: for each
+ * leaf the lengths of its irregular levels, outermost first, then its data. Columns are used where they arrive; only
+ * one that is not aligned to its elements is copied.
+ *
+ * An object is a value in a file, immutable, named by the hash of its content: 8 bytes "LOOMOBJ1", 8 bytes length of
+ * the header, the header, then the columns, each starting at a multiple of 64 bytes. Written in pieces under a
+ * temporary name and renamed; mapped, not read. Objects are trusted no more than messages: mapping checks everything
+ * but the hash.
+ *
+ * Threads: any. Ownership: as common/value.h; a mapped value holds its mapping.
+ */
+#ifndef LOOM_PROTO_VALUE_CODEC_H
+#define LOOM_PROTO_VALUE_CODEC_H
+
+#include "common/arena.h"
+#include "common/value.h"
+#include "control.pb-c.h"
+#include <zmq.h>
+
+/* Columns' leaves of one value: what the compiler allows of a type. */
+#define LOOM_MAX_VALUE_LEAVES 4096u
+
+/* The header of a value, in `arena`; points to the value's names. */
+Wire__Value *loom_wire_value(loom_arena *arena, const loom_value *value);
+/* Number of columns that a header announces. Checks the header: known types, depth, counts, sizes;
+ * LOOM_MAX_VALUE_LEAVES. */
+LOOM_MUST_USE loom_status *loom_wire_value_check(const Wire__Value *wire, size_t *n_columns, uint64_t *bytes);
+
+/* One column in memory. */
+typedef struct loom_column {
+    const void *data;
+    uint64_t length;
+} loom_column;
+
+/* A value over columns that stand in memory. `release(owner)` is called once when nothing needs them any more: at the
+ * value's end, or before this returns an error. */
+LOOM_MUST_USE loom_status *loom_value_over(const Wire__Value *wire, const loom_column *columns, size_t n_columns,
+                                           void (*release)(void *owner), void *owner, loom_value **value);
+/* The same over message frames, which are moved out of `frames` on success. */
+LOOM_MUST_USE loom_status *loom_value_over_frames(const Wire__Value *wire, zmq_msg_t *frames, size_t n_frames,
+                                                  loom_value **value);
+
+typedef struct loom_object {
+    char *path; /* malloc'ed */
+    uint64_t bytes;
+} loom_object;
+
+/* Writes a value into the first of `folders` that has room, as <folder>/<hash>.<pid>-<number>.obj: two equal values are
+ * two files, so that whoever drops one does not take the other's. sync: durable when this returns. */
+LOOM_MUST_USE loom_status *loom_object_write(const char *const *folders, size_t n_folders, const loom_value *value,
+                                             bool sync, loom_object *object);
+LOOM_MUST_USE loom_status *loom_object_map(const char *path, loom_value **value);
+/* Whether the content has the hash that the name says. */
+LOOM_MUST_USE loom_status *loom_object_verify(const char *path);
+
+/* Bytes of data and lengths of a value. */
+uint64_t loom_value_bytes(const loom_value *value);
+
+#endif
