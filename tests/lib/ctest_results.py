@@ -25,7 +25,9 @@ def main():
         tested = cases_in(output)
         skipped = case.find("skipped")
         if status == "run" and tested:
-            print("pass\t%s\t%d tests, %.1f s" % (name, tested, seconds))
+            skips = re.findall(r"^skipped: (.*)$", output, re.M)
+            said = "; %d skipped: %s" % (len(skips), "; ".join(sorted(set(skips)))) if skips else ""
+            print("pass\t%s\t%d tests, %.1f s%s" % (name, tested, seconds, said))
             continue
         if status == "run":
             why = "ran no test"

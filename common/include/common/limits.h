@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-/* A block of a stream: the unit of leases and losses. Large enough that its message costs nothing beside its data, small
- * enough that three in flight per worker fit anywhere and a lost lease costs little work. One larger element is a block
- * of its own. */
+/* A block of a stream: the unit of leases and losses. Large enough that its message costs nothing beside its data,
+ * small enough that three in flight per worker fit anywhere and a lost lease costs little work. One larger element is a
+ * block of its own. */
 #define LOOM_MAX_BLOCK_BYTES ((uint64_t)64 << 20)
 
 /* Bytes of a dotted name of a column, a program's entry or an argument, without the NUL. */
