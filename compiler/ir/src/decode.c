@@ -31,6 +31,12 @@ static bool take(cursor *c, uint32_t *value) {
     return true;
 }
 
+/* An empty column is a null pointer, to which not even nothing may be added. */
+static void skip(cursor *c, size_t n) {
+    if (n) c->at += n;
+    c->left -= n;
+}
+
 static loom_status *string_at(const decoder *d, uint32_t index, const char **text, size_t *length) {
     if (index >= d->m->n_strings)
         return loom_error(LOOM_E_PROTOCOL, "serialised program: string %u does not exist", index);
@@ -57,8 +63,7 @@ static loom_status *decode_tuple(decoder *d, bool named, loom_type_id *id) {
     }
     const char *names[LOOM_MAX_TUPLE];
     for (uint32_t i = 0; named && i < n; i++) LOOM_TRY(string_at(d, fields[n + i], &names[i], NULL));
-    d->parts.at += named ? 2 * n : n;
-    d->parts.left -= named ? 2 * n : n;
+    skip(&d->parts, named ? 2 * (size_t)n : n);
     *id = loom_type_tuple(d->p, n, fields, named ? names : NULL);
     return NULL;
 }
@@ -109,8 +114,7 @@ static loom_status *decode_operands(decoder *d, loom_node_id id, loom_node *node
             return loom_error(LOOM_E_PROTOCOL, "serialised program: node %u refers onwards", id);
         p->operands[p->n_operands++] = id - distance;
     }
-    d->operands.at += n;
-    d->operands.left -= n;
+    skip(&d->operands, n);
     return NULL;
 }
 
