@@ -1,0 +1,574 @@
+/* The only C++ in the tree. Thin: each function takes the lock, calls casacore, and turns an exception into a status.
+ * What a MeasurementSet must look like is decided by ms.c and ms_write.c. */
+#include <casacore/measures/Measures/MDirection.h>
+#include <casacore/measures/TableMeasures/ArrayMeasColumn.h>
+#include <casacore/ms/MeasurementSets.h>
+#include <casacore/tables/DataMan.h>
+#include <casacore/tables/Tables.h>
+#include <mutex>
+#include <vector>
+
+extern "C" {
+#include "io/ms.h"
+}
+#include "casa.h"
+
+using namespace casacore;
+
+struct loom_casa {
+    Table table;
+    std::string name;
+};
+
+struct loom_casa_ms {
+    MeasurementSet ms;
+    Int64 rows;
+    IPosition data_shape; /* of a cell */
+    double interval;
+};
+
+namespace {
+
+std::mutex one_at_a_time;
+
+std::string one_line(std::string text) {
+    for (char &c : text) {
+        if (c == '\n' || c == '\t') c = ' ';
+    }
+    return text;
+}
+
+/* Runs f under the lock; `what` says what was being done. */
+template <class F> loom_status *guarded(loom_code code, const std::string &what, F f) {
+    std::lock_guard<std::mutex> lock(one_at_a_time);
+    try {
+        f();
+        return nullptr;
+    } catch (const std::bad_alloc &) {
+        return loom_error(LOOM_E_MEMORY, "%s: out of memory", what.c_str());
+    } catch (const std::exception &e) {
+        return loom_error(code, "%s: %s", what.c_str(), one_line(e.what()).c_str());
+    }
+}
+
+std::string at(const loom_casa *t, const char *column) {
+    return "cannot read column " + std::string(column) + " of " + t->name;
+}
+
+char *copy_text(const std::string &text) {
+    char *copy = strdup(text.c_str());
+    if (!copy) throw std::bad_alloc();
+    return copy;
+}
+
+loom_dtype dtype_of(DataType type) {
+    switch (type) {
+    case TpBool: return LOOM_BOOL;
+    case TpUChar: return LOOM_U8;
+    case TpShort: return LOOM_I16;
+    case TpUShort: return LOOM_U16;
+    case TpInt: return LOOM_I32;
+    case TpUInt: return LOOM_U32;
+    case TpInt64: return LOOM_I64;
+    case TpFloat: return LOOM_F32;
+    case TpDouble: return LOOM_F64;
+    case TpComplex: return LOOM_C64;
+    case TpDComplex: return LOOM_C128;
+    default: return LOOM_DTYPES;
+    }
+}
+
+template <class T> void get_scalars(const Table &t, const char *column, Int64 first, Int64 count, T *to) {
+    Vector<T> v(IPosition(1, count), to, SHARE);
+    ScalarColumn<T>(t, column).getColumnRange(Slicer(IPosition(1, first), IPosition(1, count)), v);
+}
+
+template <class T> void get_cell(const Table &t, const char *column, Int64 row, void **to, int64_t *n) {
+    TableColumn any(t, column);
+    std::vector<T> values;
+    if (any.columnDesc().isScalar()) {
+        T value;
+        any.getScalar(row, value);
+        values.push_back(value);
+    } else {
+        Array<T> array = ArrayColumn<T>(t, column).get(row);
+        values = array.tovector();
+    }
+    T *copy = static_cast<T *>(malloc(values.size() * sizeof(T) + 1));
+    if (!copy) throw std::bad_alloc();
+    std::copy(values.begin(), values.end(), copy);
+    *to = copy;
+    *n = static_cast<int64_t>(values.size());
+}
+
+IPosition position(int rank, const int64_t *shape) {
+    IPosition p(static_cast<uInt>(rank));
+    for (int i = 0; i < rank; i++) p[static_cast<size_t>(i)] = shape[i];
+    return p;
+}
+
+bool cell_has_shape(const TableColumn &column, rownr_t row, const IPosition &shape) {
+    return column.isDefined(row) && column.shape(row).isEqual(shape);
+}
+
+/* Cells of another shape are never read: their rows are named instead. */
+void check_cells(const TableColumn &column, const IPosition &shape, const loom_casa_run *runs, int64_t n_runs) {
+    if (column.columnDesc().isFixedShape()) {
+        if (column.shapeColumn().isEqual(shape)) return;
+        throw AipsError("its cells have the shape " + column.shapeColumn().toString() + ", expected " +
+                        shape.toString());
+    }
+    for (int64_t r = 0; r < n_runs; r++) {
+        for (int64_t row = runs[r].row; row < runs[r].row + runs[r].count; row++) {
+            rownr_t n = static_cast<rownr_t>(row);
+            if (!column.isDefined(n)) throw AipsError("row " + std::to_string(row) + " has no value");
+            if (!column.shape(n).isEqual(shape)) {
+                throw AipsError("row " + std::to_string(row) + " has the shape " + column.shape(n).toString() +
+                                ", expected " + shape.toString());
+            }
+        }
+    }
+}
+
+int64_t count_rows(const loom_casa_run *runs, int64_t n_runs) {
+    int64_t n = 0;
+    for (int64_t r = 0; r < n_runs; r++) n += runs[r].count;
+    return n;
+}
+
+template <class T>
+void get_arrays(const Table &t, const char *name, const loom_casa_run *runs, int64_t n_runs,
+                const loom_casa_slice &slice, T *to) {
+    ArrayColumn<T> column(t, name);
+    IPosition shape = position(slice.rank, slice.shape), start(shape.size(), 0), length = shape;
+    check_cells(column, shape, runs, n_runs);
+    start[shape.size() - 1] = slice.from;
+    length[shape.size() - 1] = slice.n;
+    Slicer section(start, length);
+    bool whole = length.isEqual(shape);
+    Array<T> array(length.concatenate(IPosition(1, count_rows(runs, n_runs))), to, SHARE);
+    if (n_runs == 1) {
+        Slicer rows(IPosition(1, runs[0].row), IPosition(1, runs[0].count));
+        whole ? column.getColumnRange(rows, array) : column.getColumnRange(rows, section, array);
+        return;
+    }
+    Vector<rownr_t> triples(static_cast<size_t>(3 * n_runs));
+    for (size_t r = 0; r < static_cast<size_t>(n_runs); r++) {
+        triples[3 * r] = static_cast<rownr_t>(runs[r].row);
+        triples[3 * r + 1] = static_cast<rownr_t>(runs[r].row + runs[r].count - 1);
+        triples[3 * r + 2] = 1;
+    }
+    RefRows rows(triples, True);
+    whole ? column.getColumnCells(rows, array) : column.getColumnCells(rows, section, array);
+}
+
+/* Stored in one precision, wanted in another. */
+template <class Stored, class T>
+void get_converted(const Table &t, const char *name, const loom_casa_run *runs, int64_t n_runs,
+                   const loom_casa_slice &slice, T *to) {
+    int64_t per_row = slice.n * (slice.rank > 1 ? slice.shape[0] : 1);
+    std::vector<Stored> stored(static_cast<size_t>(count_rows(runs, n_runs) * per_row));
+    get_arrays<Stored>(t, name, runs, n_runs, slice, stored.data());
+    for (size_t i = 0; i < stored.size(); i++) to[i] = T(stored[i]);
+}
+
+[[noreturn]] void wrong_type(const TableColumn &column, const char *expected) {
+    throw AipsError("it holds " + ValType::getTypeStr(column.columnDesc().dataType()) + ", expected " + expected);
+}
+
+} // namespace
+
+loom_status *loom_casa_open(const char *path, loom_casa **table) {
+    return guarded(LOOM_E_DATA, "cannot open the table " + std::string(path),
+                   [&] { *table = new loom_casa{Table(path, TableLock(TableLock::NoLocking), Table::Old), path}; });
+}
+
+loom_status *loom_casa_subtable(const loom_casa *table, const char *keyword, loom_casa **subtable) {
+    std::string what = "cannot open the table " + std::string(keyword) + " of " + table->name;
+    return guarded(LOOM_E_DATA, what, [&] {
+        if (!table->table.keywordSet().isDefined(keyword)) throw AipsError("the main table does not name it");
+        *subtable = new loom_casa{table->table.keywordSet().asTable(keyword, TableLock(TableLock::NoLocking)),
+                                  table->name + "/" + keyword};
+    });
+}
+
+void loom_casa_close(loom_casa *table) {
+    std::lock_guard<std::mutex> lock(one_at_a_time);
+    delete table;
+}
+
+int64_t loom_casa_rows(const loom_casa *table) {
+    return static_cast<int64_t>(table->table.nrow());
+}
+
+const char *loom_casa_name(const loom_casa *table) {
+    return table->name.c_str();
+}
+
+char *loom_casa_columns(const loom_casa *table, bool complex_only) {
+    std::lock_guard<std::mutex> lock(one_at_a_time);
+    std::string names;
+    const TableDesc &desc = table->table.tableDesc();
+    for (uInt i = 0; i < desc.ncolumn(); i++) {
+        DataType type = desc[i].dataType();
+        if (complex_only && !(desc[i].isArray() && (type == TpComplex || type == TpDComplex))) continue;
+        names += (names.empty() ? "" : ", ") + desc[i].name();
+    }
+    return copy_text(names);
+}
+
+loom_casa_column loom_casa_describe(const loom_casa *table, const char *column) {
+    std::lock_guard<std::mutex> lock(one_at_a_time);
+    const TableDesc &desc = table->table.tableDesc();
+    if (!desc.isColumn(column)) return {false, false, false, LOOM_DTYPES};
+    const ColumnDesc &c = desc[column];
+    return {true, c.isArray(), c.isFixedShape(), dtype_of(c.dataType())};
+}
+
+loom_status *loom_casa_scalars(const loom_casa *table, const char *column, loom_dtype dtype, int64_t first,
+                               int64_t count, void *to) {
+    return guarded(LOOM_E_DATA, at(table, column), [&] {
+        const Table &t = table->table;
+        TableColumn any(t, column);
+        loom_dtype stored = any.columnDesc().isScalar() ? dtype_of(any.columnDesc().dataType()) : LOOM_DTYPES;
+        if (dtype == LOOM_I32 && stored == LOOM_I32) {
+            get_scalars<Int>(t, column, first, count, static_cast<Int *>(to));
+        } else if (dtype == LOOM_F64 && stored == LOOM_F64) {
+            get_scalars<Double>(t, column, first, count, static_cast<Double *>(to));
+        } else if (dtype == LOOM_BOOL && stored == LOOM_BOOL) {
+            get_scalars<Bool>(t, column, first, count, static_cast<Bool *>(to));
+        } else {
+            wrong_type(any, loom_dtype_name(dtype));
+        }
+    });
+}
+
+loom_status *loom_casa_cell(const loom_casa *table, const char *column, int64_t row, loom_dtype dtype, void **to,
+                            int64_t *n) {
+    return guarded(LOOM_E_DATA, at(table, column), [&] {
+        if (dtype == LOOM_I32) {
+            get_cell<Int>(table->table, column, row, to, n);
+        } else {
+            get_cell<Double>(table->table, column, row, to, n);
+        }
+    });
+}
+
+loom_status *loom_casa_text(const loom_casa *table, const char *column, int64_t row, char **text) {
+    return guarded(LOOM_E_DATA, at(table, column),
+                   [&] { *text = copy_text(ScalarColumn<String>(table->table, column)(static_cast<rownr_t>(row))); });
+}
+
+loom_status *loom_casa_direction(const loom_casa *table, const char *column, int64_t row, double radians[2],
+                                 const char **frame) {
+    return guarded(LOOM_E_DATA, at(table, column), [&] {
+        ArrayMeasColumn<MDirection> directions(table->table, column);
+        Array<MDirection> cell = directions(static_cast<rownr_t>(row));
+        if (cell.empty()) throw AipsError("the cell is empty");
+        /* The constant term of the polynomial in time. */
+        MDirection direction = *cell.begin();
+        uInt type = direction.getRef().getType();
+        const char *name = type == MDirection::ICRS ? "ICRS" : type == MDirection::B1950 ? "B1950" : "J2000";
+        if (type != MDirection::J2000 && type != MDirection::ICRS && type != MDirection::B1950) {
+            direction = MDirection::Convert(direction, MDirection::Ref(MDirection::J2000))();
+        }
+        Vector<Double> angles = direction.getAngle("rad").getValue();
+        radians[0] = angles[0];
+        radians[1] = angles[1];
+        *frame = name;
+    });
+}
+
+loom_status *loom_casa_arrays(const loom_casa *table, const char *column, loom_dtype dtype, const loom_casa_run *runs,
+                              int64_t n_runs, const loom_casa_slice *slice, void *to) {
+    return guarded(LOOM_E_DATA, at(table, column), [&] {
+        const Table &t = table->table;
+        TableColumn any(t, column);
+        loom_dtype stored = any.columnDesc().isArray() ? dtype_of(any.columnDesc().dataType()) : LOOM_DTYPES;
+        if (dtype == LOOM_BOOL && stored == LOOM_BOOL) {
+            get_arrays<Bool>(t, column, runs, n_runs, *slice, static_cast<Bool *>(to));
+        } else if (dtype == LOOM_F64 && stored == LOOM_F64) {
+            get_arrays<Double>(t, column, runs, n_runs, *slice, static_cast<Double *>(to));
+        } else if (dtype == LOOM_F64 && stored == LOOM_F32) {
+            get_converted<Float, Double>(t, column, runs, n_runs, *slice, static_cast<Double *>(to));
+        } else if (dtype == LOOM_F32 && stored == LOOM_F32) {
+            get_arrays<Float>(t, column, runs, n_runs, *slice, static_cast<Float *>(to));
+        } else if (dtype == LOOM_F32 && stored == LOOM_F64) {
+            get_converted<Double, Float>(t, column, runs, n_runs, *slice, static_cast<Float *>(to));
+        } else if (dtype == LOOM_C64 && stored == LOOM_C64) {
+            get_arrays<Complex>(t, column, runs, n_runs, *slice, static_cast<Complex *>(to));
+        } else if (dtype == LOOM_C64 && stored == LOOM_C128) {
+            get_converted<DComplex, Complex>(t, column, runs, n_runs, *slice, static_cast<Complex *>(to));
+        } else {
+            wrong_type(any, loom_dtype_name(dtype));
+        }
+    });
+}
+
+loom_status *loom_casa_has_shape(const loom_casa *table, const char *column, const loom_casa_run *runs, int64_t n_runs,
+                                 int rank, const int64_t *shape, bool *has) {
+    return guarded(LOOM_E_DATA, at(table, column), [&] {
+        TableColumn any(table->table, column);
+        IPosition expected = position(rank, shape);
+        bool fixed = any.columnDesc().isFixedShape(), right = fixed && any.shapeColumn().isEqual(expected);
+        for (int64_t r = 0; r < n_runs; r++) {
+            for (int64_t i = 0; i < runs[r].count; i++) {
+                *has++ = fixed ? right : cell_has_shape(any, static_cast<rownr_t>(runs[r].row + i), expected);
+            }
+        }
+    });
+}
+
+/* ---- writing ---- */
+
+namespace {
+
+/* Bulk columns are tiled, by about 1 MiB; what seldom changes is stored once per change. */
+Table make_main_table(const char *path, const loom_ms_layout *l) {
+    TableDesc desc = MS::requiredTableDesc();
+    MS::addColumnToDesc(desc, MS::DATA, 2);
+    desc.defineHypercolumn("TiledData", 3, Vector<String>(1, "DATA"));
+    desc.defineHypercolumn("TiledFlag", 3, Vector<String>(1, "FLAG"));
+    desc.defineHypercolumn("TiledUVW", 2, Vector<String>(1, "UVW"));
+    SetupNewTable setup(path, desc, Table::New);
+    setup.bindAll(StandardStMan("StandardData", 32768));
+    IncrementalStMan slow("SlowData");
+    for (const char *name :
+         {"TIME", "TIME_CENTROID", "EXPOSURE", "INTERVAL", "FIELD_ID", "DATA_DESC_ID", "ARRAY_ID", "FEED1", "FEED2",
+          "FLAG_ROW", "OBSERVATION_ID", "PROCESSOR_ID", "SCAN_NUMBER", "STATE_ID"}) {
+        setup.bindColumn(name, slow);
+    }
+    Int64 cells = l->n_correlations * l->n_channels;
+    Int64 rows = std::max<Int64>(1, (1 << 17) / std::max<Int64>(cells, 1));
+    IPosition tile(3, l->n_correlations, l->n_channels, rows);
+    setup.bindColumn("DATA", TiledShapeStMan("TiledData", tile));
+    setup.bindColumn("FLAG", TiledShapeStMan("TiledFlag", tile));
+    setup.bindColumn("UVW", TiledColumnStMan("TiledUVW", IPosition(2, 3, 32768)));
+    return Table(setup, TableLock(TableLock::PermanentLocking));
+}
+
+void fill_antennas(MeasurementSet &ms, const loom_ms_layout *l) {
+    ms.antenna().addRow(static_cast<rownr_t>(l->n_antennas));
+    MSAntennaColumns c(ms.antenna());
+    for (rownr_t i = 0; i < ms.antenna().nrow(); i++) {
+        Vector<Double> p(3);
+        for (size_t k = 0; k < 3; k++) p[k] = l->antennas[i].position[k];
+        c.name().put(i, l->antennas[i].name);
+        c.station().put(i, l->antennas[i].name);
+        c.type().put(i, "GROUND-BASED");
+        c.mount().put(i, "ALT-AZ");
+        c.position().put(i, p);
+        c.offset().put(i, Vector<Double>(3, 0.0));
+        c.dishDiameter().put(i, l->dish_diameter);
+        c.flagRow().put(i, False);
+    }
+}
+
+void fill_feeds(MeasurementSet &ms, const loom_ms_layout *l) {
+    bool circular = l->correlations[0] >= 5 && l->correlations[0] <= 8;
+    Vector<String> hands(2);
+    hands[0] = circular ? "R" : "X";
+    hands[1] = circular ? "L" : "Y";
+    Matrix<Complex> response(2, 2, Complex(0, 0));
+    response(0, 0) = response(1, 1) = Complex(1, 0);
+    ms.feed().addRow(static_cast<rownr_t>(l->n_antennas));
+    MSFeedColumns c(ms.feed());
+    for (rownr_t i = 0; i < ms.feed().nrow(); i++) {
+        c.antennaId().put(i, static_cast<Int>(i));
+        c.feedId().put(i, 0);
+        c.spectralWindowId().put(i, -1);
+        c.time().put(i, (l->time_first + l->time_last) / 2);
+        c.interval().put(i, l->time_last - l->time_first + l->interval);
+        c.numReceptors().put(i, 2);
+        c.beamId().put(i, -1);
+        c.beamOffset().put(i, Matrix<Double>(2, 2, 0.0));
+        c.polarizationType().put(i, hands);
+        c.polResponse().put(i, response);
+        c.position().put(i, Vector<Double>(3, 0.0));
+        c.receptorAngle().put(i, Vector<Double>(2, 0.0));
+    }
+}
+
+void fill_field(MeasurementSet &ms, const loom_ms_layout *l) {
+    ms.field().addRow();
+    MSFieldColumns c(ms.field());
+    Matrix<Double> direction(2, 1);
+    direction(0, 0) = l->ra;
+    direction(1, 0) = l->dec;
+    c.name().put(0, l->field);
+    c.code().put(0, "");
+    c.time().put(0, l->time_first);
+    c.numPoly().put(0, 0);
+    c.delayDir().put(0, direction);
+    c.phaseDir().put(0, direction);
+    c.referenceDir().put(0, direction);
+    c.sourceId().put(0, -1);
+    c.flagRow().put(0, False);
+}
+
+void fill_window(MeasurementSet &ms, const loom_ms_layout *l) {
+    ms.spectralWindow().addRow();
+    MSSpWindowColumns c(ms.spectralWindow());
+    size_t n = static_cast<size_t>(l->n_channels);
+    Vector<Double> f(n), width(n, l->channel_width);
+    for (size_t i = 0; i < n; i++) f[i] = l->frequencies[i];
+    c.numChan().put(0, static_cast<Int>(n));
+    c.name().put(0, "SPW0");
+    c.refFrequency().put(0, f[0]);
+    c.chanFreq().put(0, f);
+    c.chanWidth().put(0, width);
+    c.effectiveBW().put(0, width);
+    c.resolution().put(0, width);
+    c.measFreqRef().put(0, MFrequency::TOPO);
+    c.totalBandwidth().put(0, l->channel_width * static_cast<double>(n));
+    c.netSideband().put(0, 0);
+    c.ifConvChain().put(0, 0);
+    c.freqGroup().put(0, 0);
+    c.freqGroupName().put(0, "");
+    c.flagRow().put(0, False);
+    ms.dataDescription().addRow();
+    MSDataDescColumns d(ms.dataDescription());
+    d.spectralWindowId().put(0, 0);
+    d.polarizationId().put(0, 0);
+    d.flagRow().put(0, False);
+}
+
+void fill_polarization(MeasurementSet &ms, const loom_ms_layout *l) {
+    ms.polarization().addRow();
+    MSPolarizationColumns c(ms.polarization());
+    size_t n = static_cast<size_t>(l->n_correlations);
+    Vector<Int> types(n);
+    Matrix<Int> products(2, n);
+    for (size_t i = 0; i < n; i++) {
+        types[i] = l->correlations[i];
+        Int hands = types[i] >= 5 ? (types[i] - 5) % 4 : 0; /* RR RL LR LL, XX XY YX YY */
+        products(0, i) = hands / 2;
+        products(1, i) = hands % 2;
+    }
+    c.numCorr().put(0, static_cast<Int>(n));
+    c.corrType().put(0, types);
+    c.corrProduct().put(0, products);
+    c.flagRow().put(0, False);
+}
+
+void fill_observation(MeasurementSet &ms, const loom_ms_layout *l) {
+    ms.observation().addRow();
+    MSObservationColumns c(ms.observation());
+    Vector<Double> range(2);
+    range[0] = l->time_first - l->interval / 2;
+    range[1] = l->time_last + l->interval / 2;
+    c.telescopeName().put(0, l->telescope);
+    c.timeRange().put(0, range);
+    c.observer().put(0, l->observer);
+    c.log().put(0, Vector<String>());
+    c.scheduleType().put(0, "");
+    c.schedule().put(0, Vector<String>());
+    c.project().put(0, "");
+    c.releaseDate().put(0, range[1]);
+    c.flagRow().put(0, False);
+    ms.processor().addRow();
+    MSProcessorColumns p(ms.processor());
+    p.type().put(0, "SIMULATOR");
+    p.subType().put(0, "");
+    p.typeId().put(0, -1);
+    p.modeId().put(0, -1);
+    p.flagRow().put(0, False);
+    ms.state().addRow();
+    MSStateColumns s(ms.state());
+    s.sig().put(0, True);
+    s.ref().put(0, False);
+    s.cal().put(0, 0.0);
+    s.load().put(0, 0.0);
+    s.subScan().put(0, 0);
+    s.obsMode().put(0, "OBSERVE_TARGET");
+    s.flagRow().put(0, False);
+}
+
+void fill_history(MeasurementSet &ms, const loom_ms_layout *l) {
+    ms.history().addRow();
+    MSHistoryColumns c(ms.history());
+    c.time().put(0, l->time_last);
+    c.observationId().put(0, 0);
+    c.message().put(0, l->history);
+    c.priority().put(0, "NORMAL");
+    c.origin().put(0, "gridloom simulate");
+    c.objectId().put(0, 0);
+    c.application().put(0, "gridloom");
+    c.cliCommand().put(0, Vector<String>(1, l->history));
+    c.appParams().put(0, Vector<String>(1, ""));
+}
+
+/* casacore's arrays share memory only as not const; nothing here writes through them. */
+template <class T> T *shared(const T *p) {
+    return const_cast<T *>(p);
+}
+
+template <class T> void put_same(ScalarColumn<T> column, const Slicer &rows, T value) {
+    column.putColumnRange(rows, Vector<T>(rows.length()[0], value));
+}
+
+void put_ids(MSMainColumns &c, const Slicer &rows, double interval) {
+    put_same<Int>(c.fieldId(), rows, 0);
+    put_same<Int>(c.dataDescId(), rows, 0);
+    put_same<Int>(c.arrayId(), rows, 0);
+    put_same<Int>(c.feed1(), rows, 0);
+    put_same<Int>(c.feed2(), rows, 0);
+    put_same<Int>(c.observationId(), rows, 0);
+    put_same<Int>(c.processorId(), rows, 0);
+    put_same<Int>(c.scanNumber(), rows, 1);
+    put_same<Int>(c.stateId(), rows, 0);
+    put_same<Bool>(c.flagRow(), rows, False);
+    put_same<Double>(c.exposure(), rows, interval);
+    put_same<Double>(c.interval(), rows, interval);
+}
+
+} // namespace
+
+loom_status *loom_casa_ms_create(const char *path, const loom_ms_layout *layout, loom_casa_ms **ms) {
+    return guarded(LOOM_E_CANTCREATE, "cannot create the MeasurementSet " + std::string(path), [&] {
+        MeasurementSet made(make_main_table(path, layout));
+        made.createDefaultSubtables(Table::New);
+        fill_antennas(made, layout);
+        fill_feeds(made, layout);
+        fill_field(made, layout);
+        fill_window(made, layout);
+        fill_polarization(made, layout);
+        fill_observation(made, layout);
+        fill_history(made, layout);
+        *ms = new loom_casa_ms{made, 0, IPosition(2, layout->n_correlations, layout->n_channels), layout->interval};
+    });
+}
+
+loom_status *loom_casa_ms_put(loom_casa_ms *ms, const loom_ms_rows *rows) {
+    return guarded(LOOM_E_IO, "cannot write to the MeasurementSet", [&] {
+        Int64 n = rows->n;
+        ms->ms.addRow(static_cast<rownr_t>(n));
+        MSMainColumns c(ms->ms);
+        Slicer where(IPosition(1, ms->rows), IPosition(1, n));
+        IPosition cube = ms->data_shape.concatenate(IPosition(1, n));
+        IPosition weights(2, ms->data_shape[0], n);
+        Vector<Double> time(IPosition(1, n), shared(rows->time), SHARE);
+        c.uvw().putColumnRange(where, Array<Double>(IPosition(2, 3, n), shared(rows->uvw), SHARE));
+        c.time().putColumnRange(where, time);
+        c.timeCentroid().putColumnRange(where, time);
+        c.antenna1().putColumnRange(where, Vector<Int>(IPosition(1, n), shared(rows->antenna1), SHARE));
+        c.antenna2().putColumnRange(where, Vector<Int>(IPosition(1, n), shared(rows->antenna2), SHARE));
+        c.data().putColumnRange(where, Array<Complex>(cube, reinterpret_cast<Complex *>(shared(rows->data)), SHARE));
+        c.flag().putColumnRange(where, Array<Bool>(cube, False));
+        c.weight().putColumnRange(where, Array<Float>(weights, shared(rows->weight), SHARE));
+        c.sigma().putColumnRange(where, Array<Float>(weights, 1.0f));
+        put_ids(c, where, ms->interval);
+        ms->rows += n;
+    });
+}
+
+loom_status *loom_casa_ms_close(loom_casa_ms *ms) {
+    loom_status *status = guarded(LOOM_E_IO, "cannot write the MeasurementSet to its end", [&] { ms->ms.flush(True); });
+    std::lock_guard<std::mutex> lock(one_at_a_time);
+    try {
+        delete ms;
+    } catch (const std::exception &) {
+        /* A destructor that finds the disk full again adds nothing to what flush has said. */
+    }
+    return status;
+}

@@ -1,0 +1,453 @@
+/* Opening a MeasurementSet: everything that can be wrong with it is found here, before a job starts, so that messages
+ * can say what there is to choose from. Order: the file, the main table and its columns, the subtables, the selection,
+ * then one look at the ids of all rows. */
+#include "common/buffer.h"
+#include "ms_impl.h"
+#include "source_impl.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Rows looked through at a time: 2 MiB of ids and times. */
+#define SCAN_ROWS 65536
+
+typedef struct opening {
+    const char *path; /* as the user gave it */
+    loom_ms_selection want;
+    loom_casa *main, *descriptions, *windows, *polarizations, *fields, *antennas, *observations;
+    int32_t *window_of, *polarization_of; /* by data description */
+    int64_t n_descriptions;
+    uint32_t *segment_of; /* by data description; UINT32_MAX: none yet */
+    loom_ms_state *state;
+    loom_ms_info *info;
+} opening;
+
+/* ---- the file and its tables ---- */
+
+static loom_status *check_path(const char *path) {
+    struct stat info;
+    if (stat(path, &info) < 0) {
+        return errno == ENOENT ? loom_error(LOOM_E_NOINPUT, "%s: no such file or directory", path)
+                               : loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
+    }
+    if (!S_ISDIR(info.st_mode)) {
+        return loom_status_note(
+            loom_error(LOOM_E_DATA, "%s is not a MeasurementSet: it is a file, not a directory", path),
+            "hint: other formats can be converted, for example by casa's importuvfits");
+    }
+    char *table = loom_xprintf("%s/table.dat", path);
+    int found = stat(table, &info), why = errno;
+    free(table);
+    if (found < 0 && why == ENOENT) {
+        return loom_status_note(
+            loom_error(LOOM_E_DATA, "%s is not a MeasurementSet: the directory has no table.dat", path),
+            "hint: a MeasurementSet is a directory of tables; is it unpacked, and copied whole?");
+    }
+    return found < 0 ? loom_error_errno(LOOM_E_NOINPUT, why, "cannot read %s/table.dat", path) : NULL;
+}
+
+static loom_status *incomplete(loom_status *status, const char *path) {
+    return loom_status_note(status, "%s is damaged or not copied whole", path);
+}
+
+static loom_status *open_tables(opening *o) {
+    struct {
+        const char *name;
+        loom_casa **to;
+    } tables[] = {
+        {"DATA_DESCRIPTION", &o->descriptions},
+        {"SPECTRAL_WINDOW", &o->windows},
+        {"POLARIZATION", &o->polarizations},
+        {"FIELD", &o->fields},
+        {"ANTENNA", &o->antennas},
+        {"OBSERVATION", &o->observations},
+    };
+    loom_status *status = loom_casa_open(o->path, &o->main);
+    if (status) return incomplete(status, o->path);
+    if (!loom_casa_describe(o->main, "DATA_DESC_ID").exists || !loom_casa_describe(o->main, "UVW").exists) {
+        return loom_error(LOOM_E_DATA, "%s is not a MeasurementSet: it is a table without DATA_DESC_ID and UVW",
+                          o->path);
+    }
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        status = loom_casa_subtable(o->main, tables[i].name, tables[i].to);
+        if (status) return incomplete(status, o->path);
+    }
+    return NULL;
+}
+
+static loom_status *check_columns(const opening *o) {
+    static const char *const needed[] = {"UVW",      "TIME",   "ANTENNA1", "ANTENNA2", "DATA_DESC_ID",
+                                         "FIELD_ID", "WEIGHT", "FLAG",     "FLAG_ROW"};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        if (loom_casa_describe(o->main, needed[i]).exists) continue;
+        return loom_error(LOOM_E_DATA, "%s has no column %s, which every MeasurementSet must have", o->path, needed[i]);
+    }
+    loom_casa_column data = loom_casa_describe(o->main, o->want.column);
+    if (data.exists && data.is_array && loom_dtype_is_complex(data.dtype)) return NULL;
+    char *there = loom_casa_columns(o->main, true);
+    loom_status *status =
+        loom_error(LOOM_E_DATA, data.exists ? "column %s of %s does not hold visibilities" : "no column %s in %s",
+                   o->want.column, o->path);
+    status = *there ? loom_status_note(status, "hint: columns of visibilities there: %s; choose with --column", there)
+                    : loom_status_note(status, "it has no column of visibilities at all");
+    free(there);
+    return status;
+}
+
+/* ---- selection ---- */
+
+static loom_status *check_field(const opening *o) {
+    int64_t n = loom_casa_rows(o->fields);
+    if (o->want.field >= 0 && o->want.field < n) return NULL;
+    loom_buffer names = {0};
+    for (int64_t i = 0; i < n && i < 20; i++) {
+        char *name;
+        loom_status *status = loom_casa_text(o->fields, "NAME", i, &name);
+        loom_buffer_printf(&names, "%s%" PRId64 " '%s'", i ? ", " : "", i, status ? "?" : name);
+        if (!status) free(name);
+        loom_status_free(status);
+    }
+    loom_status *status =
+        loom_status_note(loom_error(LOOM_E_DATA, "no field %" PRId64 " in %s", o->want.field, o->path),
+                         "hint: the fields there are %s%s", n ? names.data : "none", n > 20 ? ", ..." : "");
+    loom_buffer_free(&names);
+    return status;
+}
+
+static loom_status *read_descriptions(opening *o) {
+    o->n_descriptions = loom_casa_rows(o->descriptions);
+    size_t n = (size_t)o->n_descriptions;
+    o->window_of = loom_xcalloc(n + 1, sizeof *o->window_of);
+    o->polarization_of = loom_xcalloc(n + 1, sizeof *o->polarization_of);
+    o->segment_of = loom_xcalloc(n + 1, sizeof *o->segment_of);
+    for (size_t i = 0; i < n; i++) o->segment_of[i] = UINT32_MAX;
+    if (n == 0) return loom_error(LOOM_E_DATA, "the table DATA_DESCRIPTION of %s is empty", o->path);
+    LOOM_TRY(loom_casa_scalars(o->descriptions, "SPECTRAL_WINDOW_ID", LOOM_I32, 0, o->n_descriptions, o->window_of));
+    LOOM_TRY(loom_casa_scalars(o->descriptions, "POLARIZATION_ID", LOOM_I32, 0, o->n_descriptions, o->polarization_of));
+    int64_t n_windows = loom_casa_rows(o->windows);
+    if (o->want.spw != LOOM_MS_ALL && (o->want.spw < 0 || o->want.spw >= n_windows)) {
+        return loom_status_note(
+            loom_error(LOOM_E_DATA, "no spectral window (spw) %" PRId64 " in %s", o->want.spw, o->path),
+            n_windows == 1 ? "hint: there is one, number 0" : "hint: there are %" PRId64 ", counted from 0", n_windows);
+    }
+    return NULL;
+}
+
+/* ---- segments ---- */
+
+static loom_status *take_channels(const opening *o, loom_ms_segment *s, loom_ms_rows_of *rows) {
+    int64_t from = o->want.channel_from, to = o->want.channel_to == LOOM_MS_ALL ? s->n_channels : o->want.channel_to;
+    if (from < 0 || from >= to || to > s->n_channels) {
+        return loom_status_note(loom_error(LOOM_E_DATA,
+                                           "channels %" PRId64 ":%" PRId64 " are out of range: spectral window %" PRId64
+                                           " of %s has %" PRId64 " channels",
+                                           from, to, s->spw, o->path, s->n_channels),
+                                "hint: --channels A:B counts from 0 and leaves B out; at most 0:%" PRId64,
+                                s->n_channels);
+    }
+    rows->file_channels = s->n_channels;
+    rows->channel_from = from;
+    memmove(s->frequencies, s->frequencies + from, (size_t)(to - from) * sizeof(double));
+    s->n_channels = to - from;
+    return NULL;
+}
+
+/* Outer edges of the channels: half a width beyond each centre. */
+static void band_edges(loom_ms_segment *s, const double *widths) {
+    s->low = INFINITY;
+    s->high = -INFINITY;
+    for (int64_t c = 0; c < s->n_channels; c++) {
+        double half = fabs(widths[c]) / 2;
+        s->low = fmin(s->low, s->frequencies[c] - half);
+        s->high = fmax(s->high, s->frequencies[c] + half);
+    }
+}
+
+static const char *frequency_frame(const opening *o, int64_t spw) {
+    /* casacore's MFrequency types as FITS names them in SPECSYS. */
+    static const char *const names[] = {"SOURCE",   "LSRK",     "LSRD",     "BARYCENT", "GEOCENTR",
+                                        "TOPOCENT", "GALACTOC", "LOCALGRP", "CMBDIPOL"};
+    int32_t code = -1;
+    loom_status *status = loom_casa_scalars(o->windows, "MEAS_FREQ_REF", LOOM_I32, spw, 1, &code);
+    loom_status_free(status); /* a frame that is not told is no error: the keyword is left out */
+    return code >= 0 && (size_t)code < sizeof names / sizeof *names ? names[code] : "";
+}
+
+static loom_status *read_window(const opening *o, loom_ms_segment *s, loom_ms_rows_of *rows) {
+    double *widths = NULL;
+    int64_t n_widths;
+    LOOM_TRY(loom_casa_cell(o->windows, "CHAN_FREQ", s->spw, LOOM_F64, (void **)&s->frequencies, &s->n_channels));
+    int64_t n_file = s->n_channels;
+    for (int64_t c = 0; c < n_file; c++) {
+        if (isfinite(s->frequencies[c]) && s->frequencies[c] > 0) continue;
+        return loom_error(LOOM_E_DATA, "%s: channel %" PRId64 " of spectral window %" PRId64 " has the frequency %g Hz",
+                          o->path, c, s->spw, s->frequencies[c]);
+    }
+    LOOM_TRY(take_channels(o, s, rows));
+    LOOM_TRY(loom_casa_cell(o->windows, "CHAN_WIDTH", s->spw, LOOM_F64, (void **)&widths, &n_widths));
+    if (n_widths == n_file) band_edges(s, widths + rows->channel_from);
+    free(widths);
+    if (n_widths != n_file) {
+        return loom_error(LOOM_E_DATA,
+                          "%s: spectral window %" PRId64 " has %" PRId64 " frequencies and %" PRId64 " widths", o->path,
+                          s->spw, n_file, n_widths);
+    }
+    s->frequency_frame = frequency_frame(o, s->spw);
+    return NULL;
+}
+
+static loom_status *add_segment(opening *o, int64_t description) {
+    loom_ms_state *st = o->state;
+    int64_t spw = o->window_of[description], pol = o->polarization_of[description];
+    if (spw < 0 || spw >= loom_casa_rows(o->windows) || pol < 0 || pol >= loom_casa_rows(o->polarizations)) {
+        return loom_error(LOOM_E_DATA,
+                          "%s: data description %" PRId64 " names spectral window %" PRId64 " and polarisation %" PRId64
+                          ", but there are %" PRId64 " and %" PRId64,
+                          o->path, description, spw, pol, loom_casa_rows(o->windows), loom_casa_rows(o->polarizations));
+    }
+    st->rows = loom_xrealloc(st->rows, (st->n_segments + 1) * sizeof *st->rows);
+    st->segments = loom_xrealloc(st->segments, (st->n_segments + 1) * sizeof *st->segments);
+    loom_ms_rows_of *rows = &st->rows[st->n_segments];
+    loom_ms_segment *s = &st->segments[st->n_segments];
+    *rows = (loom_ms_rows_of){.data_description = description};
+    *s = (loom_ms_segment){.spw = spw, .frequency_frame = ""};
+    o->segment_of[description] = st->n_segments++;
+    LOOM_TRY(read_window(o, s, rows));
+    LOOM_TRY(
+        loom_casa_cell(o->polarizations, "CORR_TYPE", pol, LOOM_I32, (void **)&s->correlations, &s->n_correlations));
+    if (s->n_correlations == 0) {
+        return loom_error(LOOM_E_DATA, "%s: polarisation setup %" PRId64 " has no correlations", o->path, pol);
+    }
+    int64_t cells, bytes;
+    if (__builtin_mul_overflow(rows->file_channels, s->n_correlations, &cells) ||
+        __builtin_mul_overflow(cells, (int64_t)sizeof(float) * 4, &bytes)) {
+        return loom_error(LOOM_E_LIMIT, "%s: rows of spectral window %" PRId64 " are too large", o->path, spw);
+    }
+    return NULL;
+}
+
+/* ---- rows ---- */
+
+static loom_status *add_row(loom_ms_rows_of *rows, int64_t row) {
+    loom_casa_run *last = rows->n_runs ? &rows->runs[rows->n_runs - 1] : NULL;
+    if (last && last->row + last->count == row) {
+        last->count++;
+        rows->n_rows++;
+        return NULL;
+    }
+    if (rows->n_runs == rows->capacity) {
+        int64_t capacity = rows->capacity ? 2 * rows->capacity : 16;
+        loom_casa_run *runs = realloc(rows->runs, (size_t)capacity * sizeof *runs);
+        if (runs) rows->runs = runs;
+        int64_t *starts = realloc(rows->starts, (size_t)capacity * sizeof *starts);
+        if (starts) rows->starts = starts;
+        if (!runs || !starts) return loom_error(LOOM_E_MEMORY, "no memory for a list of %" PRId64 " rows", capacity);
+        rows->capacity = capacity;
+    }
+    rows->runs[rows->n_runs] = (loom_casa_run){row, 1};
+    rows->starts[rows->n_runs++] = rows->n_rows++;
+    return NULL;
+}
+
+typedef struct ids {
+    int32_t *description, *field, *antenna1, *antenna2;
+    double *time;
+} ids;
+
+static loom_status *take_row(opening *o, const ids *x, int64_t i, int64_t row) {
+    int32_t d = x->description[i];
+    if (d < 0 || d >= o->n_descriptions) {
+        return loom_error(
+            LOOM_E_DATA, "%s: row %" PRId64 " has DATA_DESC_ID %d, but the table DATA_DESCRIPTION has %" PRId64 " rows",
+            o->path, row, d, o->n_descriptions);
+    }
+    if (x->field[i] != o->want.field) return NULL;
+    if (o->want.spw != LOOM_MS_ALL && o->window_of[d] != o->want.spw) return NULL;
+    int32_t high = x->antenna1[i] > x->antenna2[i] ? x->antenna1[i] : x->antenna2[i];
+    int32_t low = x->antenna1[i] < x->antenna2[i] ? x->antenna1[i] : x->antenna2[i];
+    if (low < 0 || high >= o->info->n_antennas) {
+        return loom_error(LOOM_E_DATA,
+                          "%s: row %" PRId64 " names antenna %d, but the table ANTENNA has %" PRId64 " rows", o->path,
+                          row, low < 0 ? low : high, o->info->n_antennas);
+    }
+    if (o->segment_of[d] == UINT32_MAX) LOOM_TRY(add_segment(o, d));
+    if (isfinite(x->time[i])) {
+        o->info->time_first = fmin(o->info->time_first, x->time[i]);
+        o->info->time_last = fmax(o->info->time_last, x->time[i]);
+    }
+    return add_row(&o->state->rows[o->segment_of[d]], row);
+}
+
+static loom_status *scan_chunk(opening *o, const ids *x, int64_t first, int64_t n) {
+    LOOM_TRY(loom_casa_scalars(o->main, "DATA_DESC_ID", LOOM_I32, first, n, x->description));
+    LOOM_TRY(loom_casa_scalars(o->main, "FIELD_ID", LOOM_I32, first, n, x->field));
+    LOOM_TRY(loom_casa_scalars(o->main, "ANTENNA1", LOOM_I32, first, n, x->antenna1));
+    LOOM_TRY(loom_casa_scalars(o->main, "ANTENNA2", LOOM_I32, first, n, x->antenna2));
+    LOOM_TRY(loom_casa_scalars(o->main, "TIME", LOOM_F64, first, n, x->time));
+    for (int64_t i = 0; i < n; i++) LOOM_TRY(take_row(o, x, i, first + i));
+    return NULL;
+}
+
+static loom_status *scan_rows(opening *o) {
+    int64_t n_rows = loom_casa_rows(o->main);
+    if (n_rows == 0) return loom_error(LOOM_E_DATA, "%s has no rows: there are no visibilities in it", o->path);
+    int32_t *room = loom_xmalloc(4 * SCAN_ROWS * sizeof *room);
+    double *times = loom_xmalloc(SCAN_ROWS * sizeof *times);
+    ids x = {room, room + SCAN_ROWS, room + 2 * SCAN_ROWS, room + 3 * SCAN_ROWS, times};
+    o->info->time_first = INFINITY;
+    o->info->time_last = -INFINITY;
+    loom_status *status = NULL;
+    for (int64_t first = 0; first < n_rows && !status; first += SCAN_ROWS) {
+        status = scan_chunk(o, &x, first, n_rows - first < SCAN_ROWS ? n_rows - first : SCAN_ROWS);
+    }
+    free(room);
+    free(times);
+    if (status || o->state->n_segments) return status;
+    char *spw = o->want.spw == LOOM_MS_ALL ? loom_xstrdup("") : loom_xprintf(", spectral window %" PRId64, o->want.spw);
+    status = loom_status_note(loom_error(LOOM_E_DATA,
+                                         "no visibilities: none of the %" PRId64 " rows of %s has field %" PRId64 "%s",
+                                         n_rows, o->path, o->want.field, spw),
+                              "hint: choose with --field and --spw");
+    free(spw);
+    return status;
+}
+
+/* Segments come in the order of data descriptions, whichever the file mentions first. */
+static void sort_segments(loom_ms_state *st) {
+    for (uint32_t i = 1; i < st->n_segments; i++) {
+        for (uint32_t k = i; k > 0 && st->rows[k - 1].data_description > st->rows[k].data_description; k--) {
+            loom_ms_rows_of rows = st->rows[k];
+            loom_ms_segment segment = st->segments[k];
+            st->rows[k] = st->rows[k - 1];
+            st->segments[k] = st->segments[k - 1];
+            st->rows[k - 1] = rows;
+            st->segments[k - 1] = segment;
+        }
+    }
+}
+
+/* ---- what is told about the observation ---- */
+
+static char *text_or_empty(loom_casa *table, const char *column, int64_t row) {
+    char *text = NULL;
+    loom_status *status = loom_casa_rows(table) > row ? loom_casa_text(table, column, row, &text) : NULL;
+    loom_status_free(status); /* names are for headers only */
+    return text ? text : loom_xstrdup("");
+}
+
+static loom_status *fill_info(opening *o) {
+    loom_ms_info *info = o->info;
+    double direction[2];
+    LOOM_TRY(loom_casa_direction(o->fields, "PHASE_DIR", o->want.field, direction, &info->frame));
+    info->ra = direction[0];
+    info->dec = direction[1];
+    if (!isfinite(info->ra) || !isfinite(info->dec)) {
+        return loom_error(LOOM_E_DATA, "%s: the phase centre of field %" PRId64 " is not a direction", o->path,
+                          o->want.field);
+    }
+    info->path = loom_xstrdup(o->path);
+    info->column = loom_xstrdup(o->want.column);
+    info->n_rows = loom_casa_rows(o->main);
+    info->field_name = text_or_empty(o->fields, "NAME", o->want.field);
+    info->telescope = text_or_empty(o->observations, "TELESCOPE_NAME", 0);
+    info->observer = text_or_empty(o->observations, "OBSERVER", 0);
+    return NULL;
+}
+
+static loom_ms_segment copy_segment(const loom_ms_segment *from, int64_t n_rows) {
+    loom_ms_segment s = *from;
+    s.n_rows = n_rows;
+    s.frequencies = loom_xmalloc((size_t)s.n_channels * sizeof *s.frequencies);
+    s.correlations = loom_xmalloc((size_t)s.n_correlations * sizeof *s.correlations);
+    memcpy(s.frequencies, from->frequencies, (size_t)s.n_channels * sizeof *s.frequencies);
+    memcpy(s.correlations, from->correlations, (size_t)s.n_correlations * sizeof *s.correlations);
+    return s;
+}
+
+static void copy_segments(opening *o) {
+    loom_ms_state *st = o->state;
+    o->info->segments = loom_xcalloc(st->n_segments, sizeof *o->info->segments);
+    for (uint32_t i = 0; i < st->n_segments; i++) {
+        o->info->segments[i] = copy_segment(&st->segments[i], st->rows[i].n_rows);
+    }
+    o->info->n_segments = st->n_segments;
+}
+
+static loom_status *make_source(opening *o, loom_source **source) {
+    loom_ms_state *st = o->state;
+    int64_t n = 0;
+    for (uint32_t i = 0; i < st->n_segments; i++) n += st->rows[i].n_rows;
+    loom_source *made;
+    LOOM_TRY(loom_source_make(&loom_ms_kind, n, st->n_segments, &made));
+    int64_t at = 0;
+    for (uint32_t i = 0; i < st->n_segments; i++) {
+        made->segment_first[i] = at;
+        at += st->rows[i].n_rows;
+    }
+    st->column = loom_xstrdup(o->want.column);
+    st->has_spectrum = loom_casa_describe(o->main, "WEIGHT_SPECTRUM").is_array;
+    st->main = o->main;
+    o->main = NULL;
+    made->state = st;
+    o->state = NULL;
+    *source = made;
+    return NULL;
+}
+
+static loom_status *open_all(opening *o, loom_source **source) {
+    LOOM_TRY(check_path(o->path));
+    LOOM_TRY(open_tables(o));
+    LOOM_TRY(check_columns(o));
+    LOOM_TRY(check_field(o));
+    LOOM_TRY(read_descriptions(o));
+    o->info->n_antennas = loom_casa_rows(o->antennas);
+    LOOM_TRY(scan_rows(o));
+    sort_segments(o->state);
+    LOOM_TRY(fill_info(o));
+    copy_segments(o);
+    return make_source(o, source);
+}
+
+loom_status *loom_ms_open(const char *path, const loom_ms_selection *selection, loom_source **source,
+                          loom_ms_info **info) {
+    opening o = {.path = path, .want = *selection};
+    if (!o.want.column) o.want.column = "DATA";
+    o.state = loom_xcalloc(1, sizeof *o.state);
+    o.info = loom_xcalloc(1, sizeof *o.info);
+    loom_status *status = open_all(&o, source);
+    loom_casa *tables[] = {o.main, o.descriptions, o.windows, o.polarizations, o.fields, o.antennas, o.observations};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) loom_casa_close(tables[i]);
+    free(o.window_of);
+    free(o.polarization_of);
+    free(o.segment_of);
+    loom_ms_state_free(o.state);
+    if (status) {
+        loom_ms_info_free(o.info);
+    } else {
+        *info = o.info;
+    }
+    return status;
+}
+
+void loom_ms_info_free(loom_ms_info *info) {
+    if (!info) return;
+    for (uint32_t i = 0; i < info->n_segments; i++) {
+        free(info->segments[i].frequencies);
+        free(info->segments[i].correlations);
+    }
+    free(info->segments);
+    free(info->path);
+    free(info->column);
+    free(info->field_name);
+    free(info->telescope);
+    free(info->observer);
+    free(info);
+}
+
+const char *loom_ms_correlation_name(int32_t code) {
+    static const char *const names[] = {"?", "I", "Q", "U", "V", "RR", "RL", "LR", "LL", "XX", "XY", "YX", "YY"};
+    return code > 0 && (size_t)code < sizeof names / sizeof *names ? names[code] : "?";
+}

@@ -1,0 +1,156 @@
+/* What all sources share: dispatch with its checks, cutting of blocks, and the source over a value in memory. */
+#include "io/source.h"
+#include "source_impl.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+loom_status *loom_source_read(loom_source *source, int64_t first, int64_t count, loom_value **elements) {
+    if (first < 0 || count < 0 || first > source->n_elements || count > source->n_elements - first) {
+        return loom_error(LOOM_E_PROTOCOL,
+                          "elements %" PRId64 " to %" PRId64 " were asked of a stream of %" PRId64 " elements", first,
+                          first + count, source->n_elements);
+    }
+    for (uint32_t s = 0; s < source->n_segments; s++) {
+        int64_t end = source->segment_first[s + 1];
+        if (first < end && first >= source->segment_first[s] && count > end - first) {
+            return loom_error(LOOM_E_PROTOCOL, "elements %" PRId64 " to %" PRId64 " cross the end of segment %" PRIu32,
+                              first, first + count, s);
+        }
+    }
+    return source->kind->read(source, first, count, elements);
+}
+
+loom_status *loom_source_constants(loom_source *source, uint32_t segment, loom_value **constants) {
+    if (segment >= source->n_segments) {
+        return loom_error(LOOM_E_PROTOCOL, "segment %" PRIu32 " was asked of a stream of %" PRIu32, segment,
+                          source->n_segments);
+    }
+    return source->kind->constants(source, segment, constants);
+}
+
+void loom_source_destroy(loom_source *source) {
+    if (!source) return;
+    source->kind->destroy(source);
+    free(source->segment_first);
+    free(source->description);
+    free(source);
+}
+
+loom_status *loom_source_make(const loom_source_kind *kind, int64_t n_elements, uint32_t n_segments,
+                              loom_source **source) {
+    loom_source *made = calloc(1, sizeof *made);
+    int64_t *bounds = calloc((size_t)n_segments + 1, sizeof *bounds);
+    if (!made || !bounds) {
+        free(made);
+        free(bounds);
+        return loom_error(LOOM_E_MEMORY, "out of memory");
+    }
+    *made = (loom_source){.kind = kind, .n_elements = n_elements, .n_segments = n_segments, .segment_first = bounds};
+    bounds[n_segments] = n_elements;
+    *source = made;
+    return NULL;
+}
+
+loom_status *loom_source_open(const char *description, loom_source **source) {
+    if (strncmp(description, LOOM_NPY_DESCRIPTION, strlen(LOOM_NPY_DESCRIPTION)) == 0) {
+        return loom_source_npy_open(description, source);
+    }
+    return loom_error(LOOM_E_PROTOCOL, "a stream described as '%.60s' cannot be opened here", description);
+}
+
+/* ---- blocks ---- */
+
+/* The smallest bound of any stream's segments that lies beyond `at`, and the segment of the first stream at `at`. */
+static int64_t next_bound(loom_source *const *sources, uint32_t n_sources, int64_t at, uint32_t *segment) {
+    int64_t bound = sources[0]->n_elements;
+    for (uint32_t i = 0; i < n_sources; i++) {
+        for (uint32_t s = 0; s < sources[i]->n_segments; s++) {
+            int64_t first = sources[i]->segment_first[s], end = sources[i]->segment_first[s + 1];
+            if (end > at && end < bound) bound = end;
+            if (i == 0 && first <= at && at < end) *segment = s;
+        }
+    }
+    return bound;
+}
+
+/* Fills `blocks` where it is not NULL; returns how many there are. */
+static int64_t cut(loom_source *const *sources, uint32_t n_sources, int64_t length, loom_block_info *blocks) {
+    int64_t n = 0, total = sources[0]->n_elements;
+    for (int64_t at = 0; at < total;) {
+        uint32_t segment = 0;
+        int64_t bound = next_bound(sources, n_sources, at, &segment);
+        if (!blocks) {
+            n += (bound - at) / length + ((bound - at) % length != 0);
+            at = bound;
+            continue;
+        }
+        while (at < bound) {
+            int64_t count = bound - at < length ? bound - at : length;
+            blocks[n++] = (loom_block_info){at, count, segment};
+            at += count;
+        }
+    }
+    return n;
+}
+
+loom_status *loom_source_blocks(loom_source *const *sources, uint32_t n_sources, int64_t length,
+                                loom_block_info **blocks, int64_t *n_blocks) {
+    if (n_sources == 0 || length < 1) {
+        return loom_error(LOOM_E_USAGE, "blocks of %" PRId64 " elements of %" PRIu32 " streams", length, n_sources);
+    }
+    for (uint32_t i = 1; i < n_sources; i++) {
+        if (sources[i]->n_elements == sources[0]->n_elements) continue;
+        return loom_status_note(loom_error(LOOM_E_DATA,
+                                           "the streams differ in length: the first has %" PRId64
+                                           " elements, number %" PRIu32 " has %" PRId64,
+                                           sources[0]->n_elements, i + 1, sources[i]->n_elements),
+                                "hint: streams that are visited together must be equally long");
+    }
+    int64_t n = cut(sources, n_sources, length, NULL);
+    loom_block_info *made = calloc(n ? (size_t)n : 1, sizeof *made);
+    if (!made) return loom_error(LOOM_E_MEMORY, "no memory for a list of %" PRId64 " blocks", n);
+    cut(sources, n_sources, length, made);
+    *blocks = made;
+    *n_blocks = n;
+    return NULL;
+}
+
+/* ---- a value in memory ---- */
+
+static loom_status *value_read(loom_source *source, int64_t first, int64_t count, loom_value **elements) {
+    return loom_value_slice(source->state, first, first + count, elements);
+}
+
+static loom_status *no_constants(loom_source *source, uint32_t segment, loom_value **constants) {
+    (void)source;
+    (void)segment;
+    *constants = NULL;
+    return NULL;
+}
+
+static void value_destroy(loom_source *source) {
+    loom_value_unref(source->state);
+}
+
+loom_status *loom_source_value(loom_value *value, loom_source **source) {
+    static const loom_source_kind kind = {"value", value_read, no_constants, value_destroy};
+    int64_t n = -1;
+    for (uint32_t i = 0; i < value->n_leaves; i++) {
+        const loom_leaf *leaf = &value->leaves[i];
+        if (leaf->depth == 0 || leaf->extents[0] == LOOM_IRREGULAR) {
+            return loom_error(LOOM_E_DATA, "column '%s' has no outermost level to stream over", leaf->name);
+        }
+        if (n >= 0 && leaf->extents[0] != n) {
+            return loom_error(LOOM_E_DATA, "column '%s' has %" PRId64 " elements, the others %" PRId64, leaf->name,
+                              leaf->extents[0], n);
+        }
+        n = leaf->extents[0];
+    }
+    loom_source *made;
+    LOOM_TRY(loom_source_make(&kind, n < 0 ? 0 : n, 1, &made));
+    made->state = loom_value_ref(value);
+    made->concurrent = true;
+    *source = made;
+    return NULL;
+}

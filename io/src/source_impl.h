@@ -1,0 +1,15 @@
+/* What the kinds of sources share inside io/. */
+#ifndef LOOM_IO_SOURCE_IMPL_H
+#define LOOM_IO_SOURCE_IMPL_H
+
+#include "io/source.h"
+
+/* How a description of .npy columns starts; the rest is described in source_npy.c. */
+#define LOOM_NPY_DESCRIPTION "npy1\t"
+
+/* A source with n_segments + 1 bounds, all 0 but the last; state and description are the caller's to set. */
+LOOM_MUST_USE loom_status *loom_source_make(const loom_source_kind *kind, int64_t n_elements, uint32_t n_segments,
+                                            loom_source **source);
+LOOM_MUST_USE loom_status *loom_source_npy_open(const char *description, loom_source **source);
+
+#endif
