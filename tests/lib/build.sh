@@ -14,7 +14,9 @@ sources() {
     if git rev-parse --git-dir >/dev/null 2>&1; then
         git ls-files -- "$@"
     else
-        find . -path ./build -prune -o -type f \( -false $(printf -- '-o -name %s ' "$@") \) -print
+        local names=(-false) pattern
+        for pattern in "$@"; do names+=(-o -name "$pattern"); done
+        find . -path ./build -prune -o -type f \( "${names[@]}" \) -print
     fi
 }
 
