@@ -56,7 +56,7 @@ build_preset() { # PRESET: configures and builds all of it
 # Compiler-based lint of what the release build compiles, tests and generated files aside. It costs about two seconds a
 # file: what is not done within the time is named as skipped.
 tidy() {
-    wanted tidy || return 0
+    wanted tidy && [ -e build/release/build.ninja ] || return 0
     section "clang-tidy"
     local log=$logs/tidy.log files
     mapfile -t files < <(sources '*.c' '*.cc' | grep -vE '(^|/)(test|tests|bench|fuzz)/')
