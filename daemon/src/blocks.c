@@ -1,0 +1,131 @@
+#include "blocks.h"
+#include "common/value.h"
+#include <string.h>
+
+loom_status *loom_stream_check(const Wire__Stream *s) {
+    if (s->n_elements > INT64_MAX) return loom_error(LOOM_E_PROTOCOL, "a stream has more than 2^63 elements");
+    if (s->n_elements && (!s->n_segments || s->segments[0]->first != 0)) {
+        return loom_error(LOOM_E_PROTOCOL, "the first segment of a stream does not begin at 0");
+    }
+    for (size_t i = 0; i < s->n_segments; i++) {
+        const Wire__Segment *g = s->segments[i];
+        if (g->shape >= s->n_shapes) return loom_error(LOOM_E_PROTOCOL, "a segment has no shape");
+        if (g->first >= s->n_elements) return loom_error(LOOM_E_PROTOCOL, "a segment begins behind its stream");
+        if (i && g->first <= s->segments[i - 1]->first) {
+            return loom_error(LOOM_E_PROTOCOL, "the segments of a stream are out of order");
+        }
+    }
+    for (size_t i = 0; i < s->n_shapes; i++) {
+        for (size_t k = 0; k < s->shapes[i]->n_leaves; k++) {
+            const Wire__StreamLeaf *leaf = s->shapes[i]->leaves[k];
+            if (leaf->dtype >= LOOM_DTYPES || leaf->n_extents > LOOM_MAX_DEPTH) {
+                return loom_error(LOOM_E_PROTOCOL, "column '%.64s' of a stream has an impossible type", leaf->name);
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool same_segment(const Wire__Segment *a, const Wire__Segment *b) {
+    if (a->shape != b->shape || !a->constants != !b->constants) return false;
+    return !a->constants || strcmp(a->constants, b->constants) == 0;
+}
+
+static uint32_t class_of(loom_arena *arena, loom_blocks *b, const uint32_t *at, size_t *capacity) {
+    for (uint32_t c = 0; c < b->n_classes; c++) {
+        bool same = true;
+        for (uint32_t s = 0; s < b->n_streams && same; s++) {
+            same = same_segment(b->streams[s]->segments[at[s]], b->streams[s]->segments[b->classes[c].segments[s]]);
+        }
+        if (same) return c;
+    }
+    if (b->n_classes == *capacity) {
+        size_t grown = *capacity ? 2 * *capacity : 4;
+        b->classes = loom_arena_grow(arena, b->classes, *capacity, grown, sizeof *b->classes);
+        *capacity = grown;
+    }
+    uint32_t *segments = LOOM_NEW_ARRAY(arena, uint32_t, b->n_streams);
+    memcpy(segments, at, b->n_streams * sizeof *segments);
+    b->classes[b->n_classes].segments = segments;
+    return b->n_classes++;
+}
+
+static int64_t segment_end(const Wire__Stream *s, uint32_t segment) {
+    return (int64_t)(segment + 1 < s->n_segments ? s->segments[segment + 1]->first : s->n_elements);
+}
+
+static loom_status *check_lengths(const loom_blocks *b) {
+    for (uint32_t s = 1; s < b->n_streams; s++) {
+        if (b->streams[s]->n_elements == b->streams[0]->n_elements) continue;
+        return loom_error(LOOM_E_DATA,
+                          "streams that are traversed together have unequal lengths: parameter %u has %llu elements, "
+                          "parameter %u has %llu",
+                          b->streams[0]->param + 1, (unsigned long long)b->streams[0]->n_elements,
+                          b->streams[s]->param + 1, (unsigned long long)b->streams[s]->n_elements);
+    }
+    return NULL;
+}
+
+loom_status *loom_blocks_create(loom_arena *arena, const Wire__Stream *const *streams, uint32_t n_streams,
+                                int64_t block, loom_blocks **blocks) {
+    loom_blocks *b = LOOM_NEW(arena, loom_blocks);
+    b->n_streams = n_streams;
+    b->streams = LOOM_NEW_ARRAY(arena, const Wire__Stream *, n_streams);
+    memcpy(b->streams, streams, n_streams * sizeof *streams);
+    b->block = block;
+    LOOM_TRY(check_lengths(b));
+    b->n_elements = n_streams ? (int64_t)streams[0]->n_elements : 0;
+    uint32_t *at = LOOM_NEW_ARRAY(arena, uint32_t, n_streams);
+    size_t cut_capacity = 0, class_capacity = 0;
+    for (int64_t first = 0; first < b->n_elements;) {
+        int64_t end = b->n_elements;
+        for (uint32_t s = 0; s < n_streams; s++) {
+            if (segment_end(streams[s], at[s]) <= first) at[s]++;
+            int64_t e = segment_end(streams[s], at[s]);
+            if (e < end) end = e;
+        }
+        if (b->n_cuts == cut_capacity) {
+            size_t grown = cut_capacity ? 2 * cut_capacity : 4;
+            b->cuts = loom_arena_grow(arena, b->cuts, cut_capacity, grown, sizeof *b->cuts);
+            cut_capacity = grown;
+        }
+        int64_t n_blocks = (end - first - 1) / block + 1;
+        b->cuts[b->n_cuts++] =
+            (loom_cut){first, end - first, b->n_blocks, n_blocks, class_of(arena, b, at, &class_capacity)};
+        b->n_blocks += n_blocks;
+        first = end;
+    }
+    *blocks = b;
+    return NULL;
+}
+
+const loom_cut *loom_blocks_cut_of(const loom_blocks *b, int64_t block) {
+    size_t low = 0, high = b->n_cuts;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (b->cuts[middle].first_block <= block) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return &b->cuts[low];
+}
+
+/* First element of a block, or the end of the stream for the block behind the last. */
+static int64_t element_of(const loom_blocks *b, int64_t block) {
+    if (block >= b->n_blocks) return b->n_elements;
+    const loom_cut *cut = loom_blocks_cut_of(b, block);
+    return cut->first + (block - cut->first_block) * b->block;
+}
+
+void loom_blocks_elements(const loom_blocks *b, loom_stretch stretch, int64_t *first, int64_t *count) {
+    *first = element_of(b, stretch.first);
+    *count = element_of(b, stretch.first + stretch.n) - *first;
+}
+
+int64_t loom_blocks_count(const loom_blocks *b, loom_stretch stretch) {
+    int64_t first, count;
+    loom_blocks_elements(b, stretch, &first, &count);
+    return count;
+}

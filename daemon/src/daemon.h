@@ -1,0 +1,267 @@
+/* gridloomd inside: one loop, one thread, and these structures.
+ *
+ *   daemon --< worker            a registered worker process
+ *          --< client            a connected client
+ *          --< job --< stage     a stage of the job's graph; a traversal has a ledger
+ *                       --< plan     the stage compiled for a class of segments and a target
+ *                       --< seat     a plan on a worker: its current epoch
+ *                       --< piece    a partial result of an output: an object and the blocks inside
+ *                  --< task      work lent to a worker: a run of blocks, a delta, a merge, an array stage
+ *
+ * Invariants:
+ *  - A task is in its job's and its worker's list until it is answered, or dropped because the worker is gone or the
+ * job ended. An answer to a task that is in no list changes nothing, and the objects in it are removed.
+ *  - What a stage needs next is worked out anew from its state by the scheduler (schedule.c), which runs once after
+ * every turn of the loop in which something happened; nothing is remembered in callbacks.
+ */
+#ifndef LOOM_DAEMON_DAEMON_H
+#define LOOM_DAEMON_DAEMON_H
+
+#include "blocks.h"
+#include "common/arena.h"
+#include "compile_pool.h"
+#include "compiler/plan/compile.h"
+#include "compiler/plan/graph.h"
+#include "ledger/ledger.h"
+#include "ledger/store.h"
+#include "list.h"
+#include "objects.h"
+#include "proto/socket.h"
+
+/* A worker or client says something every second; after five missed beats it is taken for dead. */
+#define LOOM_BEAT_SECONDS 1.0
+#define LOOM_BEATS_MISSED 5
+/* Tasks lent to one worker at once: while one is worked on the blocks of the next arrive. */
+#define LOOM_TASKS_AHEAD 2
+/* A lease is meant to take this long: short against a job, long against a message. */
+#define LOOM_LEASE_SECONDS 1.0
+/* Blocks of the first lease, when nothing is known of the speed. */
+#define LOOM_FIRST_LEASE_BLOCKS 8
+/* A lease without progress for so long goes to another worker, though its holder still sends beats. */
+#define LOOM_LEASE_DEADLINE 600.0
+/* Parts of a streamed result that the client has not taken yet. */
+#define LOOM_PARTS_AHEAD 16
+
+typedef struct loom_daemon loom_daemon;
+typedef struct loom_worker loom_worker;
+typedef struct loom_client loom_client;
+typedef struct loom_job loom_job;
+typedef struct loom_job_stage loom_job_stage;
+
+typedef struct loom_peer_id {
+    unsigned char *bytes;
+    size_t length;
+} loom_peer_id;
+
+struct loom_worker {
+    loom_daemon *daemon;
+    uint64_t id, instance;
+    loom_peer_id peer;
+    int64_t pid;
+    char *host, *target;
+    uint32_t threads;
+    uint64_t memory;
+    double since, last_seen;
+    int64_t blocks;                 /* folded */
+    loom_list tasks;                /* loom_task: in the order sent */
+    loom_list open_jobs, open_runs; /* loom_job, loom_job_plan: what it was told of */
+    struct loom_death_watch *watch;
+};
+
+struct loom_client {
+    loom_daemon *daemon;
+    uint64_t id, instance;
+    loom_peer_id peer;
+    int64_t pid;
+    double last_seen;
+    struct loom_death_watch *watch;
+};
+
+typedef struct loom_job_plan {
+    uint64_t run;
+    loom_job_stage *stage;
+    uint32_t class;
+    char *target;
+    bool ready, interpret;
+    char *plan, *object;
+    size_t plan_length, object_length;
+    loom_compile_job *compiling;
+} loom_job_plan;
+
+typedef struct loom_seat {
+    loom_job_plan *plan;
+    loom_worker *worker; /* NULL once it is gone: kept for its times */
+    bool open;           /* `epoch` is current in the ledger */
+    bool delta_sent;
+    loom_epoch epoch;
+    int outstanding; /* FOLD tasks */
+    int64_t next;    /* block behind its last lease */
+    double rate;     /* elements a second; 0: not known */
+    double compute, handover, wait;
+} loom_seat;
+
+typedef struct loom_piece {
+    loom_stretch stretch; /* where order matters; else what the delta began with */
+    int64_t n_blocks;
+    loom_held_object *object;
+    bool busy; /* in a merge or finish */
+} loom_piece;
+
+typedef struct loom_task {
+    uint64_t id;
+    Wire__TaskKind kind;
+    loom_job_stage *stage;
+    loom_job_plan *plan;
+    loom_worker *worker;
+    loom_seat *seat; /* FOLD, DELTA */
+    loom_epoch epoch;
+    loom_stretch stretch; /* FOLD */
+    int64_t folded;
+    uint32_t output; /* MERGE, FINISH */
+    loom_piece *a, *b;
+    double progressed; /* when it was last heard of */
+} loom_task;
+
+typedef enum loom_stage_state {
+    LOOM_STAGE_PENDING,
+    LOOM_STAGE_RUNNING,
+    LOOM_STAGE_DONE
+} loom_stage_state;
+
+typedef struct loom_stage_output {
+    loom_list pieces; /* loom_piece, in order of blocks */
+    loom_task *finishing;
+    bool done;
+    int64_t next_part; /* STREAM: block that the next part sent begins with */
+    int unacknowledged;
+} loom_stage_output;
+
+struct loom_job_stage {
+    loom_job *job;
+    uint32_t index;
+    const loom_graph_stage *graph;
+    loom_stage_state state;
+    bool streams_out;    /* has a STREAM output */
+    bool ordered;        /* has an output whose pieces merge with neighbours only */
+    loom_blocks *blocks; /* traversals */
+    loom_ledger *ledger;
+    loom_list plans, seats;
+    loom_stage_output *outputs;
+    loom_task *running; /* ARRAY, WHOLE */
+    int64_t fail_block; /* blocks from here on are not leased any more; n_blocks: no error */
+    loom_status *error; /* of fail_block */
+    double array_seconds, handover_seconds;
+    double started;
+    int64_t releases;
+};
+
+struct loom_job {
+    loom_daemon *daemon;
+    uint64_t id, ticket;
+    char *name, *entry, *serve;
+    loom_client *client; /* NULL once it is gone */
+    bool debug, ending;
+    double submitted, compile_seconds;
+    int64_t block;
+    loom_arena *arena; /* of the submission and the graph */
+    const Wire__Submit *submit;
+    char *program, *graph_bytes;
+    size_t program_length, graph_length;
+    loom_graph *graph; /* NULL until the GRAPH request was answered */
+    loom_compile_job *compiling;
+    loom_held_object **slots; /* by slot of the graph; arguments before */
+    uint32_t *slot_uses;
+    size_t n_arguments;
+    const Wire__Stream **streams; /* by parameter, or NULL */
+    loom_job_stage *stages;
+    loom_list tasks;
+    loom_list remarks; /* char * */
+    loom_list times;   /* Wire__Time in arena, summed by label */
+    bool end_sent;
+};
+
+typedef struct loom_daemon_options {
+    const char *listen, *store;
+    const char *binaries; /* folder of gridloom-compile */
+    const char *cache;    /* of object code; NULL: in the store */
+    const char *spool;    /* preferred folder for objects, or NULL: the store's alone */
+    int64_t parent;       /* embedded: ends with this process; 0: none */
+    bool insecure;
+} loom_daemon_options;
+
+struct loom_daemon {
+    loom_daemon_options options;
+    uv_loop_t loop;
+    uv_timer_t tick;
+    uv_check_t scheduler;
+    uv_idle_t busy;
+    uv_signal_t signals[2];
+    struct loom_death_watch *parent;
+    void *zmq;
+    loom_socket *socket;
+    loom_compile_pool *compilers;
+    loom_store *store;
+    char *cache;
+    char *spools[2];
+    size_t n_spools;
+    uint64_t incarnation, next_epoch, next_id;
+    double started, last_progress;
+    loom_list workers, clients, jobs;
+    size_t turn; /* round robin over jobs */
+    bool stopping, changed;
+    loom_status *broken; /* why the loop ends, where it is an error */
+};
+
+/* daemon.c */
+LOOM_MUST_USE loom_status *loom_daemon_run(const loom_daemon_options *options);
+void loom_daemon_changed(loom_daemon *d); /* the scheduler will look */
+void loom_daemon_send(loom_daemon *d, const loom_peer_id *to, Wire__Message *message);
+uint64_t loom_daemon_next_id(loom_daemon *d);
+
+/* peers.c */
+void loom_peer_hello(loom_daemon *d, loom_incoming *in);
+void loom_peer_beat(loom_daemon *d, loom_incoming *in);
+loom_worker *loom_worker_of(loom_daemon *d, const loom_incoming *in);
+loom_client *loom_client_of(loom_daemon *d, const loom_incoming *in);
+void loom_worker_lost(loom_worker *w, const char *why);
+void loom_client_lost(loom_client *c, const char *why);
+void loom_peer_unreachable(loom_daemon *d, const unsigned char *identity, size_t length);
+void loom_peers_check(loom_daemon *d); /* every tick: who fell silent */
+
+/* watch.c: tells at once when a process of this host ends. NULL where it cannot be watched. */
+struct loom_death_watch *loom_death_watch_create(uv_loop_t *loop, int64_t pid, void (*died)(void *user), void *user);
+void loom_death_watch_destroy(struct loom_death_watch *watch);
+
+/* job.c */
+void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in);
+void loom_job_fail(loom_job *job, loom_status *status); /* takes the status; the job ends */
+void loom_job_advance(loom_job *job);                   /* starts stages whose inputs are there, ends the job */
+void loom_job_stage_done(loom_job_stage *stage);
+void loom_job_slot(loom_job *job, uint32_t slot, loom_held_object *object); /* takes the reference */
+void loom_job_send_progress(loom_job *job);
+void loom_job_fill_progress(const loom_job *job, Wire__Progress *progress);
+void loom_job_remark(loom_job *job, const char *text);
+void loom_job_destroy(loom_job *job);
+loom_job *loom_job_find(loom_daemon *d, uint64_t id);
+void loom_job_end_acknowledged(loom_job *job);
+
+/* plans.c */
+loom_job_plan *loom_plan_for(loom_job_stage *stage, uint32_t class,
+                             const loom_worker *worker); /* NULL: not ready yet */
+void loom_plan_destroy(loom_job_plan *plan);
+void loom_worker_open(loom_worker *w, loom_job_plan *plan); /* tells the worker of job and run, once */
+loom_status *loom_job_request_graph(loom_job *job, const void *program, size_t length);
+
+/* schedule.c */
+void loom_schedule(loom_daemon *d);
+loom_task *loom_task_create(loom_job_plan *plan, loom_worker *worker, Wire__TaskKind kind);
+void loom_task_drop(loom_task *task); /* from all lists; what it lent is free again */
+
+/* tasks.c */
+void loom_task_done(loom_daemon *d, loom_worker *w, loom_incoming *in);
+void loom_task_progress(loom_worker *w, uint64_t task, uint64_t blocks);
+void loom_stage_send_parts(loom_job_stage *stage);
+void loom_stage_part_acknowledged(loom_job *job, uint64_t first_block);
+void loom_stage_fence(loom_job_stage *stage, loom_seat *seat); /* its epoch, with all it holds */
+
+#endif

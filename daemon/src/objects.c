@@ -1,0 +1,71 @@
+#include "objects.h"
+#include "common/buffer.h"
+#include "common/log.h"
+#include "proto/value_codec.h"
+#include "proto/wire.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A header outlives its message: packed and unpacked again, which is the one deep copy protobuf-c has. */
+static loom_status *copy_header(loom_arena *arena, const Wire__Value *from, Wire__Value **to) {
+    size_t size = wire__value__get_packed_size(from);
+    uint8_t *bytes = loom_xmalloc(size + 1);
+    wire__value__pack(from, bytes);
+    ProtobufCMessage *message;
+    loom_status *status =
+        loom_wire_unpack(&wire__value__descriptor, arena, bytes, size, &loom_wire_header_limits, &message);
+    free(bytes);
+    if (!status) *to = (Wire__Value *)message;
+    return status;
+}
+
+loom_status *loom_held_object_create(const Wire__Object *wire, bool owned, loom_held_object **object) {
+    size_t columns;
+    uint64_t bytes;
+    LOOM_TRY(loom_wire_value_check(wire->value, &columns, &bytes));
+    if (wire->path[0] != '/') return loom_error(LOOM_E_PROTOCOL, "an object's path is not absolute");
+    loom_arena *arena = loom_arena_create(0);
+    Wire__Value *value;
+    loom_status *status = copy_header(arena, wire->value, &value);
+    if (status) {
+        loom_arena_destroy(arena);
+        return status;
+    }
+    loom_held_object *made = loom_xcalloc(1, sizeof *made);
+    *made = (loom_held_object){loom_xstrdup(wire->path), wire->bytes, arena, value, owned, 1};
+    *object = made;
+    return NULL;
+}
+
+loom_held_object *loom_held_object_ref(loom_held_object *object) {
+    object->references++;
+    return object;
+}
+
+void loom_held_object_unref(loom_held_object *object) {
+    if (!object || --object->references > 0) return;
+    if (object->owned && unlink(object->path) < 0 && errno != ENOENT) {
+        loom_log(LOOM_LOG_WARN, "cannot remove %s: %s", object->path, strerror(errno));
+    }
+    free(object->path);
+    loom_arena_destroy(object->arena);
+    free(object);
+}
+
+void loom_held_object_wire(const loom_held_object *object, Wire__Object *wire) {
+    wire__object__init(wire);
+    wire->path = object->path;
+    wire->bytes = object->bytes;
+    wire->value = object->value;
+}
+
+loom_value *loom_held_object_small_value(const loom_held_object *object) {
+    if (object->bytes > LOOM_SMALL_VALUE_BYTES) return NULL;
+    loom_value *value;
+    loom_status *status = loom_object_map(object->path, &value);
+    if (!status) return value;
+    loom_log_status(LOOM_LOG_WARN, status);
+    return NULL;
+}

@@ -1,0 +1,34 @@
+/* Objects the daemon knows: files with a count of who needs them. A file that is ours (spooled by a worker) is removed
+ * with its last reference; a client's argument is not.
+ * Threads: the loop's.
+ */
+#ifndef LOOM_DAEMON_OBJECTS_H
+#define LOOM_DAEMON_OBJECTS_H
+
+#include "common/arena.h"
+#include "common/value.h"
+#include "control.pb-c.h"
+#include <stdbool.h>
+
+typedef struct loom_held_object {
+    char *path;
+    uint64_t bytes;
+    loom_arena *arena;
+    Wire__Value *value; /* header: shapes of the leaves */
+    bool owned;
+    int references;
+} loom_held_object;
+
+/* Copies what the message says after checking it. One reference. */
+LOOM_MUST_USE loom_status *loom_held_object_create(const Wire__Object *wire, bool owned, loom_held_object **object);
+loom_held_object *loom_held_object_ref(loom_held_object *object);
+void loom_held_object_unref(loom_held_object *object); /* NULL is fine */
+/* As a message part that points into the object. */
+void loom_held_object_wire(const loom_held_object *object, Wire__Object *wire);
+/* The value itself if it is small enough for the daemon to look at, else NULL; errors of reading count as NULL too. */
+loom_value *loom_held_object_small_value(const loom_held_object *object);
+
+/* What the daemon itself opens of an argument: scalars and small records. Bulk data never passes through its loop. */
+#define LOOM_SMALL_VALUE_BYTES ((uint64_t)64 << 10)
+
+#endif
