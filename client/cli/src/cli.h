@@ -1,0 +1,92 @@
+/* What the commands of `gridloom` share. A command is a function from its arguments to a status; main prints the status
+ * and turns its code into the exit code. Threads: main only. */
+#ifndef LOOM_CLI_CLI_H
+#define LOOM_CLI_CLI_H
+
+#include "client/program.h"
+#include "common/option.h"
+#include "session/session.h"
+
+typedef struct cli_call {
+    int argc;
+    char **argv; /* argv[0] is the command's name */
+    FILE *man;   /* not NULL: the command's manual page is wanted, nothing else */
+} cli_call;
+
+typedef struct cli_command {
+    const char *name;
+    loom_status *(*run)(const cli_call *call);
+    const char *summary;
+} cli_command;
+
+/* All commands, ended by a NULL name. */
+extern const cli_command cli_commands[];
+
+loom_status *cli_image(const cli_call *call);
+loom_status *cli_simulate(const cli_call *call);
+loom_status *cli_run(const cli_call *call);
+loom_status *cli_eval(const cli_call *call);
+loom_status *cli_check(const cli_call *call);
+loom_status *cli_fmt(const cli_call *call);
+loom_status *cli_explain(const cli_call *call);
+loom_status *cli_status(const cli_call *call);
+loom_status *cli_cancel(const cli_call *call);
+loom_status *cli_workers(const cli_call *call);
+
+/* loom_options_parse, or the manual page where that is wanted; *done: there is nothing more to do. */
+LOOM_MUST_USE loom_status *cli_options(const cli_call *call, const loom_command_text *text, loom_option *options,
+                                       const char ***rest, int *n_rest, bool *done);
+/* Compiles what was read and prints all diagnostics to standard error. */
+LOOM_MUST_USE loom_status *cli_compile(loom_client_program *program);
+/* loom_client_read and cli_compile. */
+LOOM_MUST_USE loom_status *cli_load(const char *const *paths, int n, loom_client_program **program);
+
+/* Options about where a job runs, alike in image and run. */
+typedef struct cli_where {
+    int64_t workers, threads;
+    uint64_t memory;
+    const char *connect;
+    bool insecure, quiet;
+} cli_where;
+#define CLI_WHERE_OPTIONS(w)                                                                                           \
+    {"workers", 0, LOOM_OPT_INT, &(w).workers, "N", "Worker processes to start; default 1.", 1, 1024},                 \
+        {"threads",                                                                                                    \
+         0,                                                                                                            \
+         LOOM_OPT_INT,                                                                                                 \
+         &(w).threads,                                                                                                 \
+         "N",                                                                                                          \
+         "Threads of each worker; default: all cores, shared evenly.",                                                 \
+         1,                                                                                                            \
+         LOOM_MAX_THREADS},                                                                                            \
+        {"memory",                                                                                                     \
+         0,                                                                                                            \
+         LOOM_OPT_BYTES,                                                                                               \
+         &(w).memory,                                                                                                  \
+         "BYTES",                                                                                                      \
+         "Memory for the buffers of each worker, for example 8GiB; default: three quarters of the machine's, shared "  \
+         "evenly.",                                                                                                    \
+         1 << 20,                                                                                                      \
+         1e18},                                                                                                        \
+        {"connect",                                                                                                    \
+         0,                                                                                                            \
+         LOOM_OPT_TEXT,                                                                                                \
+         &(w).connect,                                                                                                 \
+         "ENDPOINT",                                                                                                   \
+         "Use a running gridloomd, for example ipc:///run/gridloom/control; default: start one for this command.",     \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"insecure", 0, LOOM_OPT_FLAG, &(w).insecure, NULL, "Allow a tcp:// endpoint without keys.", 0, 0},            \
+        {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress and no summary.", 0, 0}
+LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);
+
+/* Progress of a job on a terminal; shows nothing elsewhere. */
+typedef struct cli_progress {
+    bool shown, drawn;
+    const char *unit; /* of elements: "rows" */
+} cli_progress;
+cli_progress cli_progress_start(bool quiet, const char *unit);
+void cli_progress_update(void *progress, const loom_job_progress *state); /* for loom_job_description */
+void cli_progress_text(cli_progress *progress, const char *what, double part, double seconds_left);
+void cli_progress_end(cli_progress *progress);
+
+#endif

@@ -1,0 +1,155 @@
+/* check, fmt and explain: what can be said about a program without running it. */
+#include "cli.h"
+#include "common/buffer.h"
+#include "common/file.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- check ---- */
+
+loom_status *cli_check(const cli_call *call) {
+    static const loom_command_text text = {
+        "gridloom check", "PROG.weft... [options]",
+        "Looks for errors in a Weft program (several files are one text) and prints them all, with their places and "
+        "hints. Where there are none its entries are listed.",
+        "  gridloom check examples/dotp.weft"};
+    bool quiet = false, done;
+    loom_option options[] = {
+        {"quiet", 'q', LOOM_OPT_FLAG, &quiet, NULL, "Say nothing where there are no errors.", 0, 0}, {0}};
+    const char **rest;
+    int n;
+    LOOM_TRY(cli_options(call, &text, options, &rest, &n, &done));
+    if (done) return NULL;
+    loom_client_program *program;
+    LOOM_TRY(cli_load(rest, n, &program));
+    for (uint32_t f = 0; f < program->program->n_functions && !quiet; f++) {
+        if (!program->program->functions[f].entry) continue;
+        char *signature = loom_client_signature(program->program, f);
+        printf("entry %s\n", signature);
+        free(signature);
+    }
+    loom_client_program_free(program);
+    return NULL;
+}
+
+/* ---- fmt ---- */
+
+static loom_status *format_file(loom_client_program *p, size_t i, const char *path, bool in_place, bool test) {
+    char *text;
+    loom_status *status = loom_syntax_format(&p->files[i], &p->diagnostics, &text);
+    if (status) {
+        loom_diagnostics_print(&p->diagnostics, p->files, p->n_files, stderr);
+        return status;
+    }
+    size_t length = strlen(text);
+    bool same = length == p->files[i].length && memcmp(text, p->files[i].text, length) == 0;
+    if (test) {
+        if (!same) status = loom_error(LOOM_E_DATA, "%s is not laid out as gridloom fmt does", path);
+    } else if (!in_place) {
+        fwrite(text, 1, length, stdout);
+    } else if (!same) {
+        status = loom_file_write(path, text, length, false);
+    }
+    free(text);
+    return status;
+}
+
+loom_status *cli_fmt(const cli_call *call) {
+    static const loom_command_text text = {
+        "gridloom fmt", "PROG.weft... [options]",
+        "Lays out Weft programs in the one canonical way, comments kept, and prints them. The meaning never changes.",
+        "  gridloom fmt --in-place *.weft"};
+    bool in_place = false, test = false, done;
+    loom_option options[] = {
+        {"in-place", 'i', LOOM_OPT_FLAG, &in_place, NULL, "Write the files in place of printing them.", 0, 0},
+        {"check", 0, LOOM_OPT_FLAG, &test, NULL, "Write nothing; fail if a file is laid out otherwise.", 0, 0},
+        {0}};
+    const char **rest;
+    int n;
+    LOOM_TRY(cli_options(call, &text, options, &rest, &n, &done));
+    if (done) return NULL;
+    if (n < 1) return loom_error(LOOM_E_USAGE, "no program given: expected PROG.weft");
+    loom_client_program *program;
+    LOOM_TRY(loom_client_read(rest, (size_t)n, &program));
+    loom_status *status = NULL;
+    for (int i = 0; i < n && !status; i++) status = format_file(program, (size_t)i, rest[i], in_place, test);
+    loom_client_program_free(program);
+    return status;
+}
+
+/* ---- explain ---- */
+
+/* The compiler proper is a program of its own, beside this one: this one has no LLVM in it. */
+static char *compiler_path(void) {
+    const char *folder = getenv("GRIDLOOM_BIN");
+    if (folder && *folder) return loom_xprintf("%s/gridloom-compile", folder);
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0) return loom_xstrdup("gridloom-compile");
+    self[n] = '\0';
+    char *slash = strrchr(self, '/');
+    return loom_xprintf("%.*s/gridloom-compile", slash ? (int)(slash - self) : 0, self);
+}
+
+static loom_status *explain_in_compiler(const char *stage, const char *entry, const char **paths, int n) {
+    char *compiler = compiler_path();
+    const char **argv = loom_xcalloc((size_t)n + 8, sizeof *argv);
+    int count = 0;
+    argv[count++] = compiler;
+    argv[count++] = "--explain";
+    argv[count++] = stage;
+    if (entry) {
+        argv[count++] = "--entry";
+        argv[count++] = entry;
+    }
+    argv[count++] = "--";
+    for (int i = 0; i < n; i++) argv[count++] = paths[i];
+    fflush(stdout);
+    /* The compiler's output and exit code are this command's. */
+    execv(compiler, (char *const *)(uintptr_t)argv);
+    loom_status *status = loom_error_errno(LOOM_E_CONFIG, errno, "cannot start %s", compiler);
+    free(argv);
+    free(compiler);
+    return loom_status_note(status, "hint: gridloom-compile belongs beside gridloom, or in $GRIDLOOM_BIN");
+}
+
+static loom_status *explain_ast(const char **paths, int n) {
+    loom_client_program *p;
+    LOOM_TRY(loom_client_read(paths, (size_t)n, &p));
+    loom_status *status = NULL;
+    for (int i = 0; i < n && !status; i++) status = loom_syntax_print_ast(&p->files[i], &p->diagnostics, stdout);
+    if (status) loom_diagnostics_print(&p->diagnostics, p->files, p->n_files, stderr);
+    loom_client_program_free(p);
+    return status;
+}
+
+loom_status *cli_explain(const cli_call *call) {
+    static const loom_command_text text = {
+        "gridloom explain", "PROG.weft... [options]",
+        "Shows what the compiler makes of a program, stage by stage: ast (the text as understood), core (typed, every "
+        "call specialised), simplify, stages (traversals of the streams and the array steps between them), lifted "
+        "(regions over whole chunks, with the representation of each value), fused, schedule, llvm, plan. Remarks tell "
+        "what was not vectorised, and why.",
+        "  gridloom explain examples/awgrid.weft --stage lifted"};
+    const char *stage = "stages", *entry = NULL;
+    bool done;
+    loom_option options[] = {
+        {"stage", 0, LOOM_OPT_TEXT, &stage, "S", "The stage to show; default stages.", 0, 0},
+        {"entry", 0, LOOM_OPT_TEXT, &entry, "NAME", "The entry; default main, or the only one.", 0, 0},
+        {0}};
+    const char **rest;
+    int n;
+    LOOM_TRY(cli_options(call, &text, options, &rest, &n, &done));
+    if (done) return NULL;
+    if (n < 1) return loom_error(LOOM_E_USAGE, "no program given: expected PROG.weft");
+    if (strcmp(stage, "ast") == 0) return explain_ast(rest, n);
+    loom_client_program *program;
+    LOOM_TRY(cli_load(rest, n, &program));
+    bool core = strcmp(stage, "core") == 0;
+    if (core) loom_program_print(program->program, stdout);
+    loom_client_program_free(program);
+    return core ? NULL : explain_in_compiler(stage, entry, rest, n);
+}

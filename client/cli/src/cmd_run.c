@@ -1,0 +1,176 @@
+/* run and eval: the same command line, on workers or here. */
+#include "cli.h"
+#include "client/binding.h"
+#include "client/output.h"
+#include "compiler/interp/interp.h"
+#include <stdlib.h>
+
+typedef struct run {
+    const char *entry;
+    loom_client_given given;
+    loom_option_list outputs;
+    int64_t block;
+    cli_where where;
+    bool remarks;
+    loom_client_program *program;
+    uint32_t function;
+    loom_client_outputs *out;
+    loom_client_binding *binding;
+} run;
+
+#define PROGRAM_OPTIONS(r)                                                                                             \
+    {"entry", 0, LOOM_OPT_TEXT, &(r).entry, "NAME", "The entry to run; default main, or the only one.", 0, 0},         \
+        {"arg",                                                                                                        \
+         0,                                                                                                            \
+         LOOM_OPT_LIST,                                                                                                \
+         &(r).given.arguments,                                                                                         \
+         "NAME[.field]=VALUE|FILE.npy",                                                                                \
+         "A parameter, or one field of it: a scalar, or an array from a file.",                                        \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"stream",                                                                                                     \
+         0,                                                                                                            \
+         LOOM_OPT_LIST,                                                                                                \
+         &(r).given.streams,                                                                                           \
+         "NAME[.field]=FILE.npy[,LENGTHS.npy]",                                                                        \
+         "A column of a stream, over the first axis of the file; with a file of lengths its elements are arrays of "   \
+         "different lengths.",                                                                                         \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"const",                                                                                                      \
+         0,                                                                                                            \
+         LOOM_OPT_LIST,                                                                                                \
+         &(r).given.constants,                                                                                         \
+         "NAME.field=FILE.npy",                                                                                        \
+         "A field of a stream that is the same in all of its elements.",                                               \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"output",                                                                                                     \
+         'o',                                                                                                          \
+         LOOM_OPT_LIST,                                                                                                \
+         &(r).outputs,                                                                                                 \
+         "[PART=]FILE.npy",                                                                                            \
+         "Where the result goes, or one part of it; lengths of irregular ones go to FILE.lengths.npy.",                \
+         0,                                                                                                            \
+         0}
+
+#define ABOUT_ARGUMENTS                                                                                                \
+    "Every parameter must be given. Scalars of the result print; arrays go to files.\n\nComplex numbers are written "  \
+    "1+2i. Fields of records and tuples are named NAME.field and NAME.0."
+
+static void free_run(run *r) {
+    loom_client_outputs_free(r->out);
+    loom_client_binding_free(r->binding);
+    loom_client_program_free(r->program);
+    free(r->given.arguments.at);
+    free(r->given.streams.at);
+    free(r->given.constants.at);
+    free(r->outputs.at);
+}
+
+static loom_status *prepare(run *r, const char **paths, int n) {
+    LOOM_TRY(cli_load(paths, n, &r->program));
+    LOOM_TRY(loom_client_entry(r->program, r->entry, &r->function));
+    LOOM_TRY(loom_client_outputs_create(r->program->program, r->function, &r->outputs, &r->out));
+    return loom_client_bind(r->program->program, r->function, &r->given, &r->binding);
+}
+
+/* ---- eval ---- */
+
+/* Errors carry the place in the text but know files by number only. */
+static loom_status *evaluate(const run *r) {
+    const loom_program *p = r->program->program;
+    loom_client_binding *b = r->binding;
+    loom_status *status = NULL;
+    for (uint32_t i = 0; i < b->n_params && !status; i++) {
+        if (b->arguments[i]) continue;
+        status = loom_client_collect(p, loom_client_param_type(p, r->function, i), b->sources[i], &b->arguments[i]);
+    }
+    loom_value *result = NULL;
+    loom_interp_options options = {0};
+    if (!status) status = loom_interp_call(p, r->function, b->arguments, &options, &result, NULL);
+    if (!status) status = loom_client_outputs_write(r->out, result, stdout);
+    loom_value_unref(result);
+    return status;
+}
+
+loom_status *cli_eval(const cli_call *call) {
+    static const loom_command_text text = {
+        "gridloom eval", "PROG.weft... [options]",
+        "Evaluates an entry of a Weft program here, with the interpreter: slow, simple, and the judge of what the "
+        "compiler makes. " ABOUT_ARGUMENTS,
+        "  gridloom eval examples/dotp.weft --stream xs=x.npy --stream ys=y.npy"};
+    run r = {0};
+    loom_option options[] = {PROGRAM_OPTIONS(r), {0}};
+    const char **rest;
+    int n;
+    bool done;
+    loom_status *status = cli_options(call, &text, options, &rest, &n, &done);
+    if (!status && !done) status = prepare(&r, rest, n);
+    if (!status && !done) status = evaluate(&r);
+    free_run(&r);
+    return status;
+}
+
+/* ---- run ---- */
+
+static loom_status *submit(const run *r, loom_session *session, loom_job_result **result) {
+    char *bytes;
+    size_t length;
+    LOOM_TRY(loom_program_encode(r->program->program, &bytes, &length));
+    cli_progress progress = cli_progress_start(r->where.quiet, "elements");
+    loom_job_description job = {.program = bytes,
+                                .program_length = length,
+                                .entry = r->program->program->functions[r->function].name,
+                                .n_params = r->binding->n_params,
+                                .arguments = r->binding->arguments,
+                                .sources = r->binding->sources,
+                                .block = r->block,
+                                .progress = cli_progress_update,
+                                .context = &progress};
+    loom_status *status = loom_session_run(session, &job, result);
+    cli_progress_end(&progress);
+    free(bytes);
+    return status;
+}
+
+static void print_remarks(const run *r, const loom_job_result *result) {
+    for (size_t i = 0; r->remarks && i < result->n_remarks; i++) fprintf(stderr, "remark: %s\n", result->remarks[i]);
+}
+
+static loom_status *run_on_workers(const run *r) {
+    loom_session *session;
+    LOOM_TRY(cli_open_session(&r->where, &session));
+    loom_job_result *result = NULL;
+    loom_status *status = submit(r, session, &result);
+    loom_session_close(session);
+    if (!status) {
+        print_remarks(r, result);
+        status = loom_client_outputs_write(r->out, result->value, stdout);
+    }
+    loom_job_result_free(result);
+    return status;
+}
+
+loom_status *cli_run(const cli_call *call) {
+    static const loom_command_text text = {
+        "gridloom run", "PROG.weft... [options]",
+        "Runs an entry of a Weft program on workers: compiled, by blocks of its streams. " ABOUT_ARGUMENTS,
+        "  gridloom run examples/dotp.weft --stream xs=x.npy --stream ys=y.npy --threads 2"};
+    run r = {0};
+    loom_option options[] = {
+        PROGRAM_OPTIONS(r),
+        {"block", 0, LOOM_OPT_INT, &r.block, "N", "Elements of the streams in a block; default: by their size.", 1,
+         1e15},
+        {"remarks", 0, LOOM_OPT_FLAG, &r.remarks, NULL, "Print what the compiler did not vectorise, and why.", 0, 0},
+        CLI_WHERE_OPTIONS(r.where),
+        {0}};
+    const char **rest;
+    int n;
+    bool done;
+    loom_status *status = cli_options(call, &text, options, &rest, &n, &done);
+    if (!status && !done) status = prepare(&r, rest, n);
+    if (!status && !done) status = run_on_workers(&r);
+    free_run(&r);
+    return status;
+}

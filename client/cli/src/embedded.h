@@ -1,0 +1,10 @@
+/* Texts that are linked in (embed.cmake). */
+#ifndef LOOM_CLI_EMBEDDED_H
+#define LOOM_CLI_EMBEDDED_H
+
+#include <stddef.h>
+
+extern const char cli_image_weft[];
+extern const size_t cli_image_weft_length;
+
+#endif

@@ -1,0 +1,103 @@
+#include "cli.h"
+#include "common/log.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+const cli_command cli_commands[] = {
+    {"image", cli_image, "make a dirty image of an observation"},
+    {"simulate", cli_simulate, "make an observation of point sources"},
+    {"run", cli_run, "run a Weft program on workers"},
+    {"eval", cli_eval, "evaluate a Weft program here, with the interpreter"},
+    {"check", cli_check, "look for errors in a Weft program"},
+    {"fmt", cli_fmt, "lay out a Weft program"},
+    {"explain", cli_explain, "show what the compiler makes of a Weft program"},
+    {"status", cli_status, "list the jobs of a daemon"},
+    {"cancel", cli_cancel, "cancel a job"},
+    {"workers", cli_workers, "list the workers of a daemon"},
+    {NULL, NULL, NULL},
+};
+
+static void usage(FILE *to) {
+    fprintf(to, "usage: gridloom COMMAND [ARGUMENTS]\n\n"
+                "Gridloom images radio interferometers and runs Weft programs over streams of data.\n\ncommands:\n");
+    for (const cli_command *c = cli_commands; c->name; c++) fprintf(to, "  %-12s%s\n", c->name, c->summary);
+    fprintf(to, "\n  gridloom COMMAND --help tells about a command\n  gridloom --version\n");
+}
+
+static const cli_command *find(const char *name) {
+    for (const cli_command *c = cli_commands; c->name; c++) {
+        if (strcmp(c->name, name) == 0) return c;
+    }
+    return NULL;
+}
+
+static loom_status *unknown(const char *name) {
+    return loom_status_note(loom_error(LOOM_E_USAGE, "unknown command '%s'", name),
+                            "hint: gridloom --help lists the commands");
+}
+
+static loom_status *man_page(const char *name, FILE *to) {
+    const cli_command *c = find(name);
+    if (!c) return unknown(name);
+    char *argv[] = {(char *)(uintptr_t)name, NULL};
+    return c->run(&(cli_call){1, argv, to});
+}
+
+/* A file gridloom-COMMAND.1 for each command. */
+static loom_status *man_pages(const char *folder) {
+    for (const cli_command *c = cli_commands; c->name; c++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/gridloom-%s.1", folder, c->name);
+        FILE *to = fopen(path, "w");
+        if (!to) return loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", path);
+        loom_status *status = man_page(c->name, to);
+        bool failed = fclose(to) != 0;
+        if (!status && failed) status = loom_error_errno(LOOM_E_IO, errno, "writing %s", path);
+        if (status) return status;
+    }
+    return NULL;
+}
+
+/* help, help COMMAND, help --man COMMAND, help --man-pages FOLDER */
+static loom_status *help(int argc, char **argv) {
+    if (argc < 2) {
+        usage(stdout);
+        return NULL;
+    }
+    if (strcmp(argv[1], "--man") == 0 && argc == 3) return man_page(argv[2], stdout);
+    if (strcmp(argv[1], "--man-pages") == 0 && argc == 3) return man_pages(argv[2]);
+    const cli_command *c = find(argv[1]);
+    if (!c) return unknown(argv[1]);
+    char flag[] = "--help", *ask[] = {argv[1], flag, NULL};
+    return c->run(&(cli_call){2, ask, NULL});
+}
+
+static loom_status *dispatch(int argc, char **argv) {
+    if (argc < 2) {
+        usage(stderr);
+        return loom_error(LOOM_E_USAGE, "no command given");
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        puts("gridloom " GRIDLOOM_VERSION);
+        return NULL;
+    }
+    bool asks = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0;
+    if (asks) return help(argc - 1, argv + 1);
+    const cli_command *c = find(argv[1]);
+    return c ? c->run(&(cli_call){argc - 1, argv + 1, NULL}) : unknown(argv[1]);
+}
+
+int main(int argc, char **argv) {
+    loom_log_init("gridloom");
+    /* Writing to a closed pipe or beyond a file size limit is an error of that write, not the end of the process. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    loom_status *status = dispatch(argc, argv);
+    if (!status && fflush(stdout) != 0) status = loom_error_errno(LOOM_E_IO, errno, "writing to standard output");
+    int code = status ? loom_code_exit(loom_status_code(status)) : 0;
+    loom_status_print(status, stderr);
+    loom_status_free(status);
+    return code;
+}

@@ -1,0 +1,39 @@
+#include "cli.h"
+
+loom_status *cli_options(const cli_call *call, const loom_command_text *text, loom_option *options, const char ***rest,
+                         int *n_rest, bool *done) {
+    if (call->man) {
+        loom_options_man(text, options, call->man);
+        *done = true;
+        return NULL;
+    }
+    return loom_options_parse(text, options, call->argc, call->argv, rest, n_rest, done);
+}
+
+loom_status *cli_compile(loom_client_program *program) {
+    loom_status *status = loom_client_compile(program);
+    loom_diagnostics_print(&program->diagnostics, program->files, program->n_files, stderr);
+    return status;
+}
+
+loom_status *cli_load(const char *const *paths, int n, loom_client_program **program) {
+    loom_client_program *made;
+    if (n < 1) return loom_error(LOOM_E_USAGE, "no program given: expected PROG.weft");
+    LOOM_TRY(loom_client_read(paths, (size_t)n, &made));
+    loom_status *status = cli_compile(made);
+    if (status) {
+        loom_client_program_free(made);
+        return status;
+    }
+    *program = made;
+    return NULL;
+}
+
+loom_status *cli_open_session(const cli_where *where, loom_session **session) {
+    loom_session_options options = {.connect = where->connect,
+                                    .workers = (int)where->workers,
+                                    .threads = (int)where->threads,
+                                    .memory = where->memory,
+                                    .insecure = where->insecure};
+    return loom_session_open(&options, session);
+}

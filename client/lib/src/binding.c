@@ -1,0 +1,335 @@
+/* Order of work: every given text is hung on the leaf it names; what is missing is found; then files are opened. */
+#include "client/binding.h"
+#include "client/program.h"
+#include "common/buffer.h"
+#include "io/npy.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct slot {
+    const char *given; /* "p.n=512", for messages; NULL: not given */
+    const char *text;  /* "512" */
+    bool constant;
+} slot;
+
+typedef struct param {
+    const char *name;
+    loom_type_id type; /* of a stream: of its elements */
+    bool stream;
+    uint32_t n_leaves;
+    loom_type_leaf *leaves;
+    slot *slots;
+} param;
+
+typedef struct binder {
+    const loom_program *p;
+    loom_arena *arena;
+    uint32_t n_params;
+    param *params;
+} binder;
+
+static void read_params(binder *b, uint32_t function) {
+    b->n_params = loom_client_n_params(b->p, function);
+    b->params = LOOM_NEW_ARRAY(b->arena, param, b->n_params + 1);
+    for (uint32_t i = 0; i < b->n_params; i++) {
+        param *q = &b->params[i];
+        q->name = loom_client_param_name(b->p, function, i);
+        q->type = loom_client_param_type(b->p, function, i);
+        q->stream = b->p->types[q->type].kind == LOOM_T_SEQ;
+        if (q->stream) q->type = b->p->types[q->type].element;
+        q->n_leaves = loom_type_leaves(b->p, b->arena, q->type, &q->leaves);
+        q->slots = LOOM_NEW_ARRAY(b->arena, slot, q->n_leaves + 1);
+    }
+}
+
+static const char *type_of(const binder *b, const param *q) {
+    return loom_arena_printf(b->arena, "%s%s", q->stream ? "seq " : "", loom_type_text(b->p, q->type));
+}
+
+/* "[][]f32" */
+static const char *leaf_type(const binder *b, const loom_type_leaf *leaf) {
+    loom_buffer text = {0};
+    for (uint32_t k = 0; k < leaf->depth; k++) loom_buffer_text(&text, "[]");
+    loom_buffer_text(&text, loom_dtype_name(leaf->dtype));
+    const char *copy = loom_arena_strdup(b->arena, text.data);
+    loom_buffer_free(&text);
+    return copy;
+}
+
+/* ---- hanging texts on leaves ---- */
+
+static loom_status *no_such_param(const binder *b, const char *option, const char *given, size_t length) {
+    loom_buffer names = {0};
+    for (uint32_t i = 0; i < b->n_params; i++) {
+        loom_buffer_printf(&names, "%s%s: %s", i ? ", " : "", b->params[i].name, type_of(b, &b->params[i]));
+    }
+    loom_status *status = loom_status_note(
+        loom_error(LOOM_E_USAGE, "--%s %s: the entry has no parameter '%.*s'", option, given, (int)length, given),
+        "hint: its parameters are %s", names.length ? names.data : "none");
+    loom_buffer_free(&names);
+    return status;
+}
+
+static loom_status *no_such_field(const binder *b, const param *q, const char *option, const char *given,
+                                  const char *field, size_t length) {
+    if (length == 0 || (q->n_leaves == 1 && q->leaves[0].name[0] == '\0')) {
+        return length ? loom_error(LOOM_E_USAGE, "--%s %s: parameter %s is %s, which has no fields", option, given,
+                                   q->name, type_of(b, q))
+                      : loom_status_note(loom_error(LOOM_E_USAGE, "--%s %s: parameter %s is %s", option, given, q->name,
+                                                    type_of(b, q)),
+                                         "hint: give each field: --%s %s.%s=...", option, q->name,
+                                         q->n_leaves ? q->leaves[0].name : "");
+    }
+    return loom_error(LOOM_E_USAGE, "--%s %s: parameter %s has no field '%.*s'; it is %s", option, given, q->name,
+                      (int)length, field, type_of(b, q));
+}
+
+static loom_status *check_kind(const binder *b, const param *q, const char *option, const char *given) {
+    bool argument = strcmp(option, "arg") == 0;
+    if (argument != q->stream) return NULL;
+    return loom_status_note(loom_error(LOOM_E_USAGE, "--%s %s: parameter %s is %s, %s stream", option, given, q->name,
+                                       type_of(b, q), q->stream ? "a" : "not a"),
+                            "hint: use --%s", q->stream ? "stream (or --const for a constant field)" : "arg");
+}
+
+static loom_status *hang(binder *b, const char *option, const char *given, bool constant) {
+    size_t path = strcspn(given, "="), name = strcspn(given, ".=");
+    if (given[path] != '=' || name == 0) {
+        return loom_error(LOOM_E_USAGE, "--%s %s: expected NAME[.field]=%s", option, given,
+                          strcmp(option, "arg") == 0 ? "VALUE or FILE.npy" : "FILE.npy");
+    }
+    param *q = NULL;
+    for (uint32_t i = 0; i < b->n_params && !q; i++) {
+        const char *candidate = b->params[i].name;
+        if (strlen(candidate) == name && memcmp(candidate, given, name) == 0) q = &b->params[i];
+    }
+    if (!q) return no_such_param(b, option, given, name);
+    LOOM_TRY(check_kind(b, q, option, given));
+    const char *field = given + name + (given[name] == '.');
+    size_t length = (size_t)(given + path - field);
+    for (uint32_t k = 0; k < q->n_leaves; k++) {
+        if (strlen(q->leaves[k].name) != length || memcmp(q->leaves[k].name, field, length) != 0) continue;
+        if (q->slots[k].given) {
+            return loom_error(LOOM_E_USAGE, "--%s %s: %s was given before, as %s", option, given, q->name,
+                              q->slots[k].given);
+        }
+        q->slots[k] = (slot){given, given + path + 1, constant};
+        return NULL;
+    }
+    return no_such_field(b, q, option, given, field, length);
+}
+
+static loom_status *hang_all(binder *b, const loom_client_given *given) {
+    for (size_t i = 0; i < given->arguments.count; i++) LOOM_TRY(hang(b, "arg", given->arguments.at[i], false));
+    for (size_t i = 0; i < given->streams.count; i++) LOOM_TRY(hang(b, "stream", given->streams.at[i], false));
+    for (size_t i = 0; i < given->constants.count; i++) LOOM_TRY(hang(b, "const", given->constants.at[i], true));
+    return NULL;
+}
+
+/* All that is missing is told at once. */
+static loom_status *check_complete(const binder *b) {
+    loom_status *status = NULL;
+    for (uint32_t i = 0; i < b->n_params; i++) {
+        const param *q = &b->params[i];
+        for (uint32_t k = 0; k < q->n_leaves; k++) {
+            if (q->slots[k].given) continue;
+            const char *dot = q->leaves[k].name[0] ? "." : "";
+            if (!status) status = loom_error(LOOM_E_USAGE, "not all parameters are given");
+            loom_status_note(status, "missing: --%s %s%s%s=%s (%s%s)", q->stream ? "stream" : "arg", q->name, dot,
+                             q->leaves[k].name, q->stream || q->leaves[k].depth ? "FILE.npy" : "VALUE",
+                             q->stream ? "seq " : "", leaf_type(b, &q->leaves[k]));
+        }
+    }
+    return status;
+}
+
+/* ---- arguments ---- */
+
+/* "values.npy,lengths.npy" in two; *lengths NULL if there is no comma. */
+static const char *split_files(const binder *b, const char *text, const char **lengths) {
+    const char *comma = strchr(text, ',');
+    *lengths = comma ? comma + 1 : NULL;
+    return comma ? loom_arena_strndup(b->arena, text, (size_t)(comma - text)) : text;
+}
+
+static loom_status *scalar_argument(const slot *s, const loom_type_leaf *leaf, loom_value **value) {
+    loom_scalar x;
+    char *what = loom_xprintf("--arg %.*s", (int)(s->text - s->given - 1), s->given);
+    loom_status *status = loom_client_scalar(what, s->text, leaf->dtype, &x);
+    free(what);
+    LOOM_TRY(status);
+    loom_value *made;
+    LOOM_TRY(loom_value_create(1, &made));
+    status = loom_leaf_init(&made->leaves[0], leaf->name, leaf->dtype, 0, NULL, 64);
+    if (status) {
+        loom_value_unref(made);
+        return status;
+    }
+    loom_scalar_store(leaf->dtype, x, made->leaves[0].data);
+    *value = made;
+    return NULL;
+}
+
+/* Values and lengths: the same as a stream over the outermost level, read whole. */
+static loom_status *irregular_argument(const slot *s, const loom_type_leaf *leaf, const char *values,
+                                       const char *lengths, loom_value **value) {
+    if (leaf->depth < 2) {
+        return loom_error(LOOM_E_USAGE, "--arg %s: lengths are for arrays of at least two levels", s->given);
+    }
+    loom_npy_column column = {leaf->name, values, lengths, false, leaf->dtype, leaf->depth - 1};
+    loom_source *source;
+    LOOM_TRY(loom_source_npy(&column, 1, &source));
+    loom_status *status = loom_source_read(source, 0, source->n_elements, value);
+    loom_source_destroy(source);
+    return status;
+}
+
+static loom_status *file_argument(const binder *b, const slot *s, const loom_type_leaf *leaf, loom_value **value) {
+    const char *lengths, *values = split_files(b, s->text, &lengths);
+    if (lengths) return irregular_argument(s, leaf, values, lengths, value);
+    LOOM_TRY(loom_npy_read(values, leaf->name, value));
+    const loom_leaf *got = &(*value)->leaves[0];
+    if (got->dtype == leaf->dtype && got->depth == leaf->depth) return NULL;
+    loom_status *status = loom_status_note(
+        loom_error(LOOM_E_DATA, "--arg %s: the file holds %s with %" PRIu32 " axes, the parameter is %s", s->given,
+                   loom_dtype_name(got->dtype), got->depth, leaf_type(b, leaf)),
+        "hint: convert it, for example with x.astype(...)");
+    loom_value_unref(*value);
+    *value = NULL;
+    return status;
+}
+
+static bool names_file(const char *text) {
+    size_t n = strlen(text);
+    return n > 4 && strcmp(text + n - 4, ".npy") == 0;
+}
+
+static loom_status *leaf_argument(const binder *b, const slot *s, const loom_type_leaf *leaf, loom_value **value) {
+    if (leaf->depth == 0 && !names_file(s->text)) return scalar_argument(s, leaf, value);
+    if (!names_file(s->text)) {
+        return loom_status_note(
+            loom_error(LOOM_E_USAGE, "--arg %s: an array (%s) is given as a file", s->given, leaf_type(b, leaf)),
+            "hint: save it as .npy with numpy.save");
+    }
+    return file_argument(b, s, leaf, value);
+}
+
+typedef struct parts {
+    uint32_t n;
+    loom_value *at[];
+} parts;
+
+static void release_parts(loom_value *value) {
+    parts *p = value->owner;
+    for (uint32_t i = 0; i < p->n; i++) loom_value_unref(p->at[i]);
+    free(p);
+}
+
+/* Leaves under one array type share its level: an array of records has one length. */
+static loom_status *check_levels(const binder *b, loom_type_id type, uint32_t level, const loom_value *value,
+                                 uint32_t *leaf) {
+    const loom_type *t = &b->p->types[type];
+    uint32_t first = *leaf;
+    if (t->kind == LOOM_T_SCALAR) {
+        ++*leaf;
+        return NULL;
+    }
+    if (t->kind == LOOM_T_TUPLE) {
+        for (uint32_t i = 0; i < t->n_fields; i++) LOOM_TRY(check_levels(b, t->fields[i], level, value, leaf));
+        return NULL;
+    }
+    LOOM_TRY(check_levels(b, t->element, level + 1, value, leaf));
+    for (uint32_t i = first + 1; i < *leaf; i++) {
+        const loom_leaf *x = &value->leaves[first], *y = &value->leaves[i];
+        bool same = x->extents[level] == y->extents[level];
+        if (same && x->extents[level] == LOOM_IRREGULAR) {
+            same = x->n_lengths[level] == y->n_lengths[level] &&
+                   memcmp(x->lengths[level], y->lengths[level], (size_t)x->n_lengths[level] * sizeof(int64_t)) == 0;
+        }
+        if (same) continue;
+        return loom_error(LOOM_E_DATA,
+                          "fields '%s' and '%s' differ in length at array level %" PRIu32 " (%" PRId64 " and %" PRId64
+                          ")",
+                          x->name, y->name, level + 1, x->extents[level], y->extents[level]);
+    }
+    return NULL;
+}
+
+static loom_status *bind_argument(const binder *b, const param *q, loom_value **value) {
+    loom_value *made;
+    LOOM_TRY(loom_value_create(q->n_leaves, &made));
+    parts *p = loom_xcalloc(1, sizeof *p + q->n_leaves * sizeof *p->at);
+    made->owner = p;
+    made->release = release_parts;
+    loom_status *status = NULL;
+    for (uint32_t k = 0; k < q->n_leaves && !status; k++) {
+        status = leaf_argument(b, &q->slots[k], &q->leaves[k], &p->at[k]);
+        if (status) break;
+        p->n = k + 1;
+        made->leaves[k] = p->at[k]->leaves[0];
+    }
+    uint32_t leaf = 0;
+    if (!status) status = check_levels(b, q->type, 0, made, &leaf);
+    if (status) {
+        loom_value_unref(made);
+        return loom_status_note(status, "in parameter %s: %s", q->name, type_of(b, q));
+    }
+    *value = made;
+    return NULL;
+}
+
+/* ---- streams ---- */
+
+static loom_status *bind_stream(const binder *b, const param *q, loom_source **source) {
+    loom_npy_column *columns = LOOM_NEW_ARRAY(b->arena, loom_npy_column, q->n_leaves + 1);
+    for (uint32_t k = 0; k < q->n_leaves; k++) {
+        const slot *s = &q->slots[k];
+        columns[k] = (loom_npy_column){.name = q->leaves[k].name,
+                                       .constant = s->constant,
+                                       .dtype = q->leaves[k].dtype,
+                                       .depth = q->leaves[k].depth};
+        columns[k].values = split_files(b, s->text, &columns[k].lengths);
+    }
+    return loom_status_note(loom_source_npy(columns, q->n_leaves, source), "in parameter %s: %s", q->name,
+                            type_of(b, q));
+}
+
+static loom_status *bind_all(const binder *b, loom_client_binding *binding) {
+    for (uint32_t i = 0; i < b->n_params; i++) {
+        const param *q = &b->params[i];
+        LOOM_TRY(q->stream ? bind_stream(b, q, &binding->sources[i]) : bind_argument(b, q, &binding->arguments[i]));
+    }
+    return NULL;
+}
+
+loom_status *loom_client_bind(const loom_program *p, uint32_t function, const loom_client_given *given,
+                              loom_client_binding **binding) {
+    binder b = {.p = p, .arena = loom_arena_create(0)};
+    read_params(&b, function);
+    loom_client_binding *made = loom_xcalloc(1, sizeof *made);
+    made->n_params = b.n_params;
+    made->arguments = loom_xcalloc(b.n_params + 1, sizeof(loom_value *));
+    made->sources = loom_xcalloc(b.n_params + 1, sizeof(loom_source *));
+    loom_status *status = hang_all(&b, given);
+    if (!status) status = check_complete(&b);
+    if (!status) status = bind_all(&b, made);
+    loom_arena_destroy(b.arena);
+    if (status) {
+        loom_client_binding_free(made);
+        return status;
+    }
+    *binding = made;
+    return NULL;
+}
+
+void loom_client_binding_free(loom_client_binding *binding) {
+    if (!binding) return;
+    for (uint32_t i = 0; i < binding->n_params; i++) {
+        loom_value_unref(binding->arguments[i]);
+        loom_source_destroy(binding->sources[i]);
+    }
+    free(binding->arguments);
+    free(binding->sources);
+    free(binding);
+}
