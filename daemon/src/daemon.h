@@ -182,10 +182,12 @@ struct loom_job {
 
 typedef struct loom_daemon_options {
     const char *listen, *store;
-    const char *binaries; /* folder of gridloom-compile */
-    const char *cache;    /* of object code; NULL: in the store */
-    const char *spool;    /* preferred folder for objects, or NULL: the store's alone */
-    int64_t parent;       /* embedded: ends with this process; 0: none */
+    const char *binaries;       /* folder of gridloom-compile */
+    const char *cache;          /* of object code; NULL: in the store */
+    const char *spool;          /* preferred folder for objects, or NULL: the store's alone */
+    int64_t parent;             /* embedded: ends with this process; 0: none */
+    const char *const *scratch; /* folders to remove when that process has died without doing so */
+    size_t n_scratch;
     bool insecure;
 } loom_daemon_options;
 
@@ -204,12 +206,11 @@ struct loom_daemon {
     char *cache;
     char *spools[2];
     size_t n_spools;
-    uint64_t incarnation, next_epoch, next_id;
-    double started, last_progress;
+    uint64_t incarnation, next_epoch, next_id, next_job;
+    double started, last_tick;
     loom_list workers, clients, jobs;
     size_t turn; /* round robin over jobs */
-    bool stopping, changed;
-    loom_status *broken; /* why the loop ends, where it is an error */
+    bool stopping, changed, orphaned;
 };
 
 /* daemon.c */
@@ -248,6 +249,8 @@ void loom_job_end_acknowledged(loom_job *job);
 /* plans.c */
 loom_job_plan *loom_plan_for(loom_job_stage *stage, uint32_t class,
                              const loom_worker *worker); /* NULL: not ready yet */
+void loom_plan_stop(loom_job_plan *plan);                /* what is being compiled of it is not wanted any more */
+void loom_plan_close(loom_job_plan *plan);               /* on all workers */
 void loom_plan_destroy(loom_job_plan *plan);
 void loom_worker_open(loom_worker *w, loom_job_plan *plan); /* tells the worker of job and run, once */
 loom_status *loom_job_request_graph(loom_job *job, const void *program, size_t length);
@@ -262,6 +265,7 @@ void loom_task_done(loom_daemon *d, loom_worker *w, loom_incoming *in);
 void loom_task_progress(loom_worker *w, uint64_t task, uint64_t blocks);
 void loom_stage_send_parts(loom_job_stage *stage);
 void loom_stage_part_acknowledged(loom_job *job, uint64_t first_block);
-void loom_stage_fence(loom_job_stage *stage, loom_seat *seat); /* its epoch, with all it holds */
+void loom_stage_take_piece(loom_job_stage *stage, uint32_t output); /* the one piece left is the slot's value */
+void loom_stage_fence(loom_job_stage *stage, loom_seat *seat);      /* its epoch, with all it holds */
 
 #endif

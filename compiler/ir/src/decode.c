@@ -239,7 +239,7 @@ static loom_status *build(const LoomWireProgram *m, loom_program *p) {
 static loom_status *compare(const loom_program *p, const void *bytes, size_t length) {
     char *again;
     size_t n;
-    LOOM_TRY(loom_wire_encode(p, &again, &n));
+    LOOM_TRY(loom_program_wire_encode(p, &again, &n));
     bool same = n == length && memcmp(again, bytes, n) == 0;
     free(again);
     return same ? NULL : loom_error(LOOM_E_PROTOCOL, "serialised program: not in canonical form");

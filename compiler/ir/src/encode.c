@@ -155,7 +155,7 @@ static loom_status *pack(const encoder *e, char **bytes, size_t *length) {
     return NULL;
 }
 
-loom_status *loom_wire_encode(const loom_program *p, char **bytes, size_t *length) {
+loom_status *loom_program_wire_encode(const loom_program *p, char **bytes, size_t *length) {
     loom_arena *arena = loom_arena_create(0);
     encoder e = {.p = p, .arena = arena};
     e.type_of = LOOM_NEW_ARRAY(arena, loom_type_id, (size_t)p->n_types + 1);
@@ -172,5 +172,5 @@ loom_status *loom_wire_encode(const loom_program *p, char **bytes, size_t *lengt
 
 loom_status *loom_program_encode(const loom_program *p, char **bytes, size_t *length) {
     LOOM_TRY(loom_program_check(p));
-    return loom_wire_encode(p, bytes, length);
+    return loom_program_wire_encode(p, bytes, length);
 }

@@ -30,6 +30,6 @@ static inline bool loom_wire_has_detail(uint32_t op) {
 }
 
 /* The encoder without its check of the program, for a program that has just been checked. */
-LOOM_MUST_USE loom_status *loom_wire_encode(const loom_program *p, char **bytes, size_t *length);
+LOOM_MUST_USE loom_status *loom_program_wire_encode(const loom_program *p, char **bytes, size_t *length);
 
 #endif

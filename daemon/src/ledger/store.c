@@ -120,6 +120,13 @@ void loom_store_close(loom_store *s) {
     free(s);
 }
 
+loom_status *loom_store_last_job(loom_store *s, uint64_t *job) {
+    int64_t last = 0;
+    LOOM_TRY(query_int(s, "SELECT coalesce(max(job), 0) FROM job", &last));
+    *job = (uint64_t)last;
+    return NULL;
+}
+
 loom_status *loom_store_job(loom_store *s, uint64_t job, const char *name) {
     return run_with(s,
                     "INSERT INTO job (job, name, incarnation) VALUES (?, ?,"

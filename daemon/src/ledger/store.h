@@ -22,6 +22,8 @@ typedef struct loom_stored_piece {
 LOOM_MUST_USE loom_status *loom_store_open(const char *folder, bool durable, loom_store **store, uint64_t *incarnation);
 void loom_store_close(loom_store *store); /* NULL is fine */
 
+/* The highest number a job ever had; 0: none. Numbers are not used twice. */
+LOOM_MUST_USE loom_status *loom_store_last_job(loom_store *store, uint64_t *job);
 LOOM_MUST_USE loom_status *loom_store_job(loom_store *store, uint64_t job, const char *name);
 /* An accepted delta: its blocks and pieces. */
 LOOM_MUST_USE loom_status *loom_store_delta(loom_store *store, uint64_t job, uint32_t stage, loom_epoch epoch,

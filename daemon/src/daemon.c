@@ -1,0 +1,341 @@
+/* The loop of gridloomd: starts, hands messages to those whose business they are, stops. */
+#include "daemon.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/log.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Between ticks: silence, deadlines and progress are looked at. */
+#define TICK_MS 250
+/* What is still queued for peers when the daemon stops may take so long. */
+#define LINGER_MS 200
+
+uint64_t loom_daemon_next_id(loom_daemon *d) {
+    return ++d->next_id;
+}
+
+void loom_daemon_send(loom_daemon *d, const loom_peer_id *to, Wire__Message *message) {
+    loom_socket_send(d->socket, to->bytes, to->length, loom_packet_create(message));
+}
+
+/* ---- the scheduler's turn ---- */
+
+static void on_busy(uv_idle_t *idle) {
+    (void)idle; /* keeps the loop from blocking until the check handler has run */
+}
+
+void loom_daemon_changed(loom_daemon *d) {
+    d->changed = true;
+    if (!d->stopping) uv_idle_start(&d->busy, on_busy);
+}
+
+static void on_check(uv_check_t *check) {
+    loom_daemon *d = check->data;
+    uv_idle_stop(&d->busy);
+    if (!d->changed || d->stopping) return;
+    d->changed = false;
+    loom_schedule(d);
+}
+
+/* ---- requests of clients ---- */
+
+static void on_cancel(loom_daemon *d, const loom_incoming *in) {
+    const Wire__Cancel *cancel = in->message->cancel;
+    loom_job *job = loom_job_find(d, cancel->job);
+    Wire__CancelReply reply = WIRE__CANCEL_REPLY__INIT;
+    reply.ticket = cancel->ticket;
+    reply.found = job && !job->ending;
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_CANCEL_REPLY;
+    message.cancel_reply = &reply;
+    loom_daemon_send(d, &(loom_peer_id){in->identity, in->identity_length}, &message);
+    if (reply.found) loom_job_fail(job, loom_error(LOOM_E_CANCELLED, "the job was cancelled"));
+}
+
+static Wire__WorkerInfo worker_info(const loom_worker *w, double now) {
+    Wire__WorkerInfo info = WIRE__WORKER_INFO__INIT;
+    info.worker = w->id;
+    info.pid = w->pid;
+    info.host = w->host;
+    info.target = w->target;
+    info.threads = w->threads;
+    info.memory = w->memory;
+    info.busy = w->tasks.n > 0;
+    info.seconds = now - w->since;
+    info.blocks = w->blocks;
+    return info;
+}
+
+static void on_status(loom_daemon *d, const loom_incoming *in) {
+    double now = loom_seconds();
+    Wire__StatusReply reply = WIRE__STATUS_REPLY__INIT;
+    reply.ticket = in->message->status_request->ticket;
+    reply.incarnation = d->incarnation;
+    reply.seconds = now - d->started;
+    loom_arena *arena = loom_arena_create(0);
+    reply.jobs = LOOM_NEW_ARRAY(arena, Wire__Progress *, d->jobs.n + 1);
+    for (size_t i = 0; i < d->jobs.n; i++) {
+        const loom_job *job = d->jobs.at[i];
+        if (job->ending) continue;
+        Wire__Progress *p = reply.jobs[reply.n_jobs++] = LOOM_NEW(arena, Wire__Progress);
+        loom_job_fill_progress(job, p);
+    }
+    reply.n_workers = d->workers.n;
+    reply.workers = LOOM_NEW_ARRAY(arena, Wire__WorkerInfo *, d->workers.n + 1);
+    for (size_t i = 0; i < d->workers.n; i++) {
+        reply.workers[i] = LOOM_NEW(arena, Wire__WorkerInfo);
+        *reply.workers[i] = worker_info(d->workers.at[i], now);
+    }
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_STATUS_REPLY;
+    message.status_reply = &reply;
+    loom_daemon_send(d, &(loom_peer_id){in->identity, in->identity_length}, &message);
+    loom_arena_destroy(arena);
+}
+
+static void on_submit(loom_daemon *d, loom_incoming *in) {
+    loom_client *client = loom_client_of(d, in);
+    if (client) loom_job_submit(d, client, in);
+}
+
+/* A job may be answered for by its own client only. */
+static loom_job *job_of_client(loom_daemon *d, const loom_incoming *in, uint64_t id) {
+    loom_job *job = loom_job_find(d, id);
+    return job && job->client && job->client == loom_client_of(d, in) ? job : NULL;
+}
+
+static void on_bye(loom_daemon *d, const loom_incoming *in) {
+    loom_worker *w = loom_worker_of(d, in);
+    if (w) {
+        loom_worker_lost(w, in->message->bye->reason);
+        return;
+    }
+    loom_client *c = loom_client_of(d, in);
+    if (c) loom_client_lost(c, in->message->bye->reason);
+}
+
+static void dispatch(loom_daemon *d, loom_incoming *in) {
+    const Wire__Message *m = in->message;
+    loom_job *job;
+    switch (m->body_case) {
+    case WIRE__MESSAGE__BODY_HELLO: loom_peer_hello(d, in); break;
+    case WIRE__MESSAGE__BODY_BEAT: loom_peer_beat(d, in); break;
+    case WIRE__MESSAGE__BODY_BYE: on_bye(d, in); break;
+    case WIRE__MESSAGE__BODY_SUBMIT: on_submit(d, in); break;
+    case WIRE__MESSAGE__BODY_CANCEL: on_cancel(d, in); break;
+    case WIRE__MESSAGE__BODY_STATUS_REQUEST: on_status(d, in); break;
+    case WIRE__MESSAGE__BODY_TASK_DONE: loom_task_done(d, loom_worker_of(d, in), in); break;
+    case WIRE__MESSAGE__BODY_PART_ACK:
+        job = job_of_client(d, in, m->part_ack->job);
+        if (job) loom_stage_part_acknowledged(job, m->part_ack->first_block);
+        break;
+    case WIRE__MESSAGE__BODY_JOB_END_ACK:
+        job = job_of_client(d, in, m->job_end_ack->job);
+        if (job) loom_job_end_acknowledged(job);
+        break;
+    default: loom_log(LOOM_LOG_WARN, "a message that is not for the daemon"); break;
+    }
+}
+
+static void on_message(void *user, loom_incoming *in) {
+    loom_daemon *d = user;
+    if (!d->stopping) dispatch(d, in);
+    loom_incoming_destroy(in);
+}
+
+static void on_unreachable(void *user, const unsigned char *identity, size_t length) {
+    loom_daemon *d = user;
+    if (!d->stopping) loom_peer_unreachable(d, identity, length);
+}
+
+/* ---- stopping ---- */
+
+static void say_bye(loom_daemon *d, const loom_peer_id *to) {
+    Wire__Bye bye = WIRE__BYE__INIT;
+    bye.reason = (char *)"the daemon is stopping";
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_BYE;
+    message.bye = &bye;
+    loom_daemon_send(d, to, &message);
+}
+
+static void close_handle(void *handle) {
+    if (!uv_is_closing(handle)) uv_close(handle, NULL);
+}
+
+static void stop(loom_daemon *d, const char *why) {
+    if (d->stopping) return;
+    loom_log(LOOM_LOG_INFO, "stopping: %s", why);
+    for (size_t i = d->jobs.n; i > 0; i--) {
+        loom_job *job = d->jobs.at[i - 1];
+        if (!job->ending) loom_job_fail(job, loom_error(LOOM_E_UNAVAILABLE, "the daemon is stopping"));
+        loom_job_destroy(job);
+    }
+    for (size_t i = 0; i < d->workers.n; i++) say_bye(d, &((loom_worker *)d->workers.at[i])->peer);
+    for (size_t i = 0; i < d->clients.n; i++) say_bye(d, &((loom_client *)d->clients.at[i])->peer);
+    d->stopping = true;
+    loom_socket_close(d->socket, LINGER_MS);
+    loom_compile_pool_destroy(d->compilers);
+    d->compilers = NULL;
+    loom_death_watch_destroy(d->parent);
+    d->parent = NULL;
+    close_handle(&d->tick);
+    close_handle(&d->scheduler);
+    close_handle(&d->busy);
+    close_handle(&d->signals[0]);
+    close_handle(&d->signals[1]);
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+    stop(handle->data, strsignal(number));
+}
+
+static void on_parent_died(void *user) {
+    loom_daemon *d = user;
+    d->orphaned = true;
+    stop(d, "its parent ended");
+}
+
+static void on_tick(uv_timer_t *timer) {
+    loom_daemon *d = timer->data;
+    double now = loom_seconds();
+    /* After a stop of this process everybody's beats are still in the socket: they are not late. */
+    bool late = now - d->last_tick > LOOM_BEAT_SECONDS * 2;
+    d->last_tick = now;
+    if (d->options.parent && getppid() != d->options.parent) {
+        on_parent_died(d);
+        return;
+    }
+    for (size_t i = 0; late && i < d->workers.n; i++) ((loom_worker *)d->workers.at[i])->last_seen = now;
+    for (size_t i = 0; late && i < d->clients.n; i++) ((loom_client *)d->clients.at[i])->last_seen = now;
+    loom_peers_check(d);
+    for (size_t i = 0; i < d->jobs.n; i++) loom_job_send_progress(d->jobs.at[i]);
+    loom_daemon_changed(d);
+}
+
+/* ---- starting ---- */
+
+/* One daemon a store. The lock goes with the process, however it ends. */
+static loom_status *lock_store(const char *folder, int *fd) {
+    char *path = loom_xprintf("%s/lock", folder);
+    int f = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    loom_status *status = NULL;
+    if (f < 0) {
+        status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot open %s", path);
+    } else if (flock(f, LOCK_EX | LOCK_NB) < 0) {
+        status = loom_error(LOOM_E_UNAVAILABLE, "another daemon uses the store %s", folder);
+        close(f);
+    }
+    free(path);
+    if (!status) *fd = f;
+    return status;
+}
+
+/* Objects of an earlier life belong to jobs that have ended with it. */
+static loom_status *make_spools(loom_daemon *d) {
+    if (d->options.spool) {
+        LOOM_TRY(loom_make_directories(d->options.spool, 0700));
+        d->spools[d->n_spools++] = realpath(d->options.spool, NULL);
+    }
+    char *folder = loom_xprintf("%s/objects", d->options.store);
+    loom_remove_tree(folder);
+    loom_status *status = loom_make_directories(folder, 0700);
+    if (!status) d->spools[d->n_spools++] = realpath(folder, NULL);
+    free(folder);
+    for (size_t i = 0; i < d->n_spools && !status; i++) {
+        if (!d->spools[i]) status = loom_error(LOOM_E_CANTCREATE, "cannot make a folder for objects");
+    }
+    return status;
+}
+
+static loom_status *open_store(loom_daemon *d, int *lock) {
+    LOOM_TRY(loom_make_directories(d->options.store, 0700));
+    LOOM_TRY(lock_store(d->options.store, lock));
+    LOOM_TRY(make_spools(d));
+    LOOM_TRY(loom_store_open(d->options.store, !d->options.parent, &d->store, &d->incarnation));
+    LOOM_TRY(loom_store_last_job(d->store, &d->next_job));
+    int64_t abandoned;
+    LOOM_TRY(loom_store_abandon(d->store, &abandoned));
+    if (abandoned) loom_log(LOOM_LOG_WARN, "%" PRId64 " jobs ended with the last daemon", abandoned);
+    d->cache = d->options.cache ? loom_xstrdup(d->options.cache) : loom_xprintf("%s/cache", d->options.store);
+    return loom_make_directories(d->cache, 0700);
+}
+
+static loom_status *listen_on(loom_daemon *d) {
+    d->zmq = zmq_ctx_new();
+    if (!d->zmq) return loom_error(LOOM_E_OS, "cannot make a ZeroMQ context: %s", zmq_strerror(errno));
+    loom_socket_options options = {.context = d->zmq,
+                                   .type = ZMQ_ROUTER,
+                                   .max_frame = LOOM_MAX_CONTROL_FRAME,
+                                   .on_message = on_message,
+                                   .on_unreachable = on_unreachable,
+                                   .user = d};
+    LOOM_TRY(loom_socket_create(&d->loop, &options, &d->socket));
+    return loom_socket_bind(d->socket, d->options.listen, d->options.insecure);
+}
+
+static loom_status *start(loom_daemon *d, int *lock) {
+    LOOM_TRY(loom_endpoint_check(d->options.listen, d->options.insecure));
+    LOOM_TRY(open_store(d, lock));
+    char *compiler = loom_xprintf("%s/gridloom-compile", d->options.binaries);
+    d->compilers = loom_compile_pool_create(&d->loop, compiler, &loom_compile_default_limits, 2);
+    free(compiler);
+    LOOM_TRY(listen_on(d));
+    if (d->options.parent) d->parent = loom_death_watch_create(&d->loop, d->options.parent, on_parent_died, d);
+    loom_log(LOOM_LOG_INFO, "listening on %s, incarnation %" PRIu64, d->options.listen, d->incarnation);
+    return NULL;
+}
+
+static void prepare_handles(loom_daemon *d) {
+    uv_timer_init(&d->loop, &d->tick);
+    uv_check_init(&d->loop, &d->scheduler);
+    uv_idle_init(&d->loop, &d->busy);
+    d->tick.data = d->scheduler.data = d->busy.data = d;
+    uv_timer_start(&d->tick, on_tick, TICK_MS, TICK_MS);
+    uv_check_start(&d->scheduler, on_check);
+    static const int numbers[] = {SIGINT, SIGTERM};
+    for (int i = 0; i < 2; i++) {
+        uv_signal_init(&d->loop, &d->signals[i]);
+        d->signals[i].data = d;
+        uv_signal_start(&d->signals[i], on_signal, numbers[i]);
+    }
+}
+
+static void release(loom_daemon *d) {
+    for (size_t i = d->workers.n; i > 0; i--) loom_worker_lost(d->workers.at[i - 1], "the daemon stops");
+    for (size_t i = d->clients.n; i > 0; i--) loom_client_lost(d->clients.at[i - 1], "the daemon stops");
+    uv_run(&d->loop, UV_RUN_DEFAULT); /* close callbacks */
+    loom_list_free(&d->workers);
+    loom_list_free(&d->clients);
+    loom_list_free(&d->jobs);
+    if (d->zmq) zmq_ctx_term(d->zmq);
+    loom_store_close(d->store);
+    uv_loop_close(&d->loop);
+    for (size_t i = 0; i < d->n_spools; i++) free(d->spools[i]);
+    free(d->cache);
+}
+
+loom_status *loom_daemon_run(const loom_daemon_options *options) {
+    loom_daemon d = {.options = *options, .started = loom_seconds(), .last_tick = loom_seconds()};
+    signal(SIGPIPE, SIG_IGN);
+    umask(077);
+    uv_loop_init(&d.loop);
+    prepare_handles(&d);
+    int lock = -1;
+    loom_status *status = start(&d, &lock);
+    if (status) {
+        stop(&d, "it could not start");
+    }
+    uv_run(&d.loop, UV_RUN_DEFAULT);
+    bool orphaned = d.orphaned;
+    release(&d);
+    if (lock >= 0) close(lock);
+    for (size_t i = 0; orphaned && i < options->n_scratch; i++) loom_remove_tree(options->scratch[i]);
+    return status;
+}

@@ -1,0 +1,407 @@
+/* A job: submitted, planned, its stages started as their inputs come, ended. */
+#include "common/clock.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "compiler/ir/core.h"
+#include "daemon.h"
+#include "proto/value_codec.h"
+#include "proto/wire.h"
+#include <assert.h>
+#include <inttypes.h>
+
+/* Memory of a job's description and graph: both are bounded on the wire. */
+#define JOB_ARENA ((size_t)256 << 20)
+/* Parameters of an entry: each costs the client an option of its command line. */
+#define MAX_PARAMETERS 1024
+
+loom_job *loom_job_find(loom_daemon *d, uint64_t id) {
+    for (size_t i = 0; i < d->jobs.n; i++) {
+        loom_job *job = d->jobs.at[i];
+        if (job->id == id) return job;
+    }
+    return NULL;
+}
+
+void loom_job_remark(loom_job *job, const char *text) {
+    for (size_t i = 0; i < job->remarks.n; i++) {
+        if (strcmp(job->remarks.at[i], text) == 0) return;
+    }
+    loom_list_add(&job->remarks, loom_xstrdup(text));
+}
+
+/* ---- submission ---- */
+
+static loom_status *check_submission(const Wire__Submit *s) {
+    if (strlen(s->entry) > LOOM_MAX_NAME || strlen(s->name) > LOOM_MAX_NAME) {
+        return loom_error(LOOM_E_LIMIT, "a name of more than %u bytes", LOOM_MAX_NAME);
+    }
+    if (s->n_arguments > MAX_PARAMETERS) {
+        return loom_error(LOOM_E_LIMIT, "an entry with %zu parameters, the limit is %d", s->n_arguments,
+                          MAX_PARAMETERS);
+    }
+    if (s->block == 0 || s->block > INT64_MAX) return loom_error(LOOM_E_PROTOCOL, "a block without elements");
+    for (size_t i = 0; i < s->n_streams; i++) {
+        const Wire__Stream *stream = s->streams[i];
+        if (stream->param >= s->n_arguments || s->arguments[stream->param]->object) {
+            return loom_error(LOOM_E_PROTOCOL, "a stream for a parameter that is none");
+        }
+        LOOM_TRY(loom_stream_check(stream));
+    }
+    return NULL;
+}
+
+static loom_status *take_arguments(loom_job *job, const Wire__Submit *s) {
+    job->n_arguments = s->n_arguments;
+    job->slots = LOOM_NEW_ARRAY(job->arena, loom_held_object *, s->n_arguments + 1);
+    job->streams = LOOM_NEW_ARRAY(job->arena, const Wire__Stream *, s->n_arguments + 1);
+    for (size_t i = 0; i < s->n_streams; i++) job->streams[s->streams[i]->param] = s->streams[i];
+    for (size_t i = 0; i < s->n_arguments; i++) {
+        if (s->arguments[i]->object) {
+            LOOM_TRY(loom_held_object_create(s->arguments[i]->object, false, &job->slots[i]));
+        } else if (!job->streams[i]) {
+            return loom_error(LOOM_E_PROTOCOL, "parameter %zu has neither a value nor a stream", i + 1);
+        }
+    }
+    return NULL;
+}
+
+static loom_status *begin(loom_job *job, loom_incoming *in, const Wire__Submit *s) {
+    LOOM_TRY(check_submission(s));
+    LOOM_TRY(take_arguments(job, s));
+    if (in->n_frames != 1) return loom_error(LOOM_E_PROTOCOL, "a job without a program");
+    const void *program = zmq_msg_data(&in->frames[0]);
+    size_t length = zmq_msg_size(&in->frames[0]);
+    LOOM_TRY(loom_program_scan(program, length));
+    LOOM_TRY(loom_store_job(job->daemon->store, job->id, job->name));
+    return loom_job_request_graph(job, program, length);
+}
+
+/* The submission outlives its message. */
+static loom_status *copy_submission(loom_job *job, const Wire__Submit *from) {
+    size_t size = wire__submit__get_packed_size(from);
+    uint8_t *bytes = LOOM_NEW_ARRAY(job->arena, uint8_t, size + 1);
+    wire__submit__pack(from, bytes);
+    ProtobufCMessage *message;
+    LOOM_TRY(loom_wire_unpack(&wire__submit__descriptor, job->arena, bytes, size, &loom_wire_header_limits, &message));
+    job->submit = (Wire__Submit *)message;
+    return NULL;
+}
+
+void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in) {
+    const Wire__Submit *s = in->message->submit;
+    loom_job *job = loom_xcalloc(1, sizeof *job);
+    job->daemon = d;
+    job->id = ++d->next_job;
+    job->ticket = s->ticket;
+    job->client = client;
+    job->name = loom_xstrdup(s->name);
+    job->entry = loom_xstrdup(s->entry);
+    job->serve = loom_xstrdup(s->serve);
+    job->debug = s->debug;
+    job->block = (int64_t)s->block;
+    job->submitted = loom_seconds();
+    job->arena = loom_arena_create(JOB_ARENA);
+    loom_list_add(&d->jobs, job);
+
+    Wire__Submitted submitted = WIRE__SUBMITTED__INIT;
+    submitted.ticket = s->ticket;
+    submitted.job = job->id;
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_SUBMITTED;
+    message.submitted = &submitted;
+    loom_daemon_send(d, &client->peer, &message);
+
+    loom_status *status = copy_submission(job, s);
+    if (!status) status = begin(job, in, job->submit);
+    if (status) loom_job_fail(job, status);
+}
+
+/* ---- stages ---- */
+
+static bool inputs_ready(const loom_job *job, const loom_graph_stage *g) {
+    for (uint32_t i = 0; i < g->n_inputs; i++) {
+        if (!job->slots[g->inputs[i]]) return false;
+    }
+    return true;
+}
+
+static loom_status *start_traversal(loom_job_stage *stage) {
+    loom_job *job = stage->job;
+    const loom_graph_stage *g = stage->graph;
+    const Wire__Stream **streams = LOOM_NEW_ARRAY(job->arena, const Wire__Stream *, g->n_streams + 1);
+    for (uint32_t i = 0; i < g->n_streams; i++) streams[i] = job->streams[g->streams[i]];
+    LOOM_TRY(loom_blocks_create(job->arena, streams, g->n_streams, job->block, &stage->blocks));
+    stage->ledger = loom_ledger_create(stage->blocks->n_blocks);
+    stage->fail_block = stage->blocks->n_blocks;
+    return NULL;
+}
+
+static void start_stage(loom_job_stage *stage) {
+    const loom_graph_stage *g = stage->graph;
+    stage->state = LOOM_STAGE_RUNNING;
+    stage->started = loom_seconds();
+    stage->outputs = loom_xcalloc(g->n_outputs + 1, sizeof *stage->outputs);
+    for (uint32_t i = 0; i < g->n_outputs; i++) {
+        const loom_graph_output *o = &g->outputs[i];
+        stage->streams_out = stage->streams_out || o->kind == LOOM_OUT_STREAM;
+        stage->ordered = stage->ordered || o->order == LOOM_ORDER_ADJACENT || o->kind == LOOM_OUT_COLLECT;
+    }
+    loom_status *status = g->kind == LOOM_STAGE_TRAVERSAL ? start_traversal(stage) : NULL;
+    if (status) loom_job_fail(stage->job, status);
+}
+
+static void send_end(loom_job *job, loom_status *status);
+
+void loom_job_advance(loom_job *job) {
+    if (job->ending || !job->graph) return;
+    bool all_done = true;
+    for (uint32_t i = 0; i < job->graph->n_stages && !job->ending; i++) {
+        loom_job_stage *stage = &job->stages[i];
+        if (stage->state == LOOM_STAGE_PENDING && inputs_ready(job, stage->graph)) start_stage(stage);
+        all_done = all_done && stage->state == LOOM_STAGE_DONE;
+    }
+    if (job->ending) return;
+    if (all_done) {
+        send_end(job, NULL);
+    } else {
+        loom_daemon_changed(job->daemon);
+    }
+}
+
+void loom_job_slot(loom_job *job, uint32_t slot, loom_held_object *object) {
+    assert(!job->slots[slot]);
+    loom_status *status = loom_store_slot(job->daemon->store, job->id, slot, object->path);
+    if (status) loom_log_status(LOOM_LOG_WARN, status);
+    if (job->slot_uses[slot] == 0) {
+        loom_held_object_unref(object); /* nobody reads it */
+        return;
+    }
+    job->slots[slot] = object;
+}
+
+static void use_slot(loom_job *job, uint32_t slot) {
+    if (--job->slot_uses[slot] > 0) return;
+    loom_held_object_unref(job->slots[slot]);
+    job->slots[slot] = NULL;
+}
+
+void loom_job_stage_done(loom_job_stage *stage) {
+    loom_job *job = stage->job;
+    stage->state = LOOM_STAGE_DONE;
+    loom_log(LOOM_LOG_INFO, "job %" PRIu64 ": stage %u (%s) done in %.3f s", job->id, stage->index,
+             stage->graph->label ? stage->graph->label : "", loom_seconds() - stage->started);
+    for (size_t i = 0; i < stage->plans.n; i++) loom_plan_close(stage->plans.at[i]);
+    for (uint32_t i = 0; i < stage->graph->n_inputs; i++) use_slot(job, stage->graph->inputs[i]);
+    loom_job_send_progress(job);
+    loom_job_advance(job);
+}
+
+/* ---- progress ---- */
+
+static const loom_job_stage *running_stage(const loom_job *job) {
+    const loom_job_stage *found = NULL;
+    for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) {
+        if (job->stages[i].state != LOOM_STAGE_RUNNING) continue;
+        if (!found || job->stages[i].graph->kind == LOOM_STAGE_TRAVERSAL) found = &job->stages[i];
+    }
+    return found;
+}
+
+static int64_t releases_of(const loom_job *job) {
+    int64_t n = 0;
+    for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) n += job->stages[i].releases;
+    return n;
+}
+
+/* Elements of blocks that are in an accumulator or further. */
+static int64_t elements_done(const loom_job_stage *stage, int64_t blocks) {
+    const loom_blocks *b = stage->blocks;
+    if (blocks >= b->n_blocks) return b->n_elements;
+    return b->n_blocks ? (int64_t)((double)b->n_elements * ((double)blocks / (double)b->n_blocks)) : 0;
+}
+
+void loom_job_fill_progress(const loom_job *job, Wire__Progress *p) {
+    wire__progress__init(p);
+    const loom_job_stage *stage = running_stage(job);
+    p->job = job->id;
+    p->name = job->name;
+    p->seconds = loom_seconds() - job->submitted;
+    p->workers = (uint32_t)job->daemon->workers.n;
+    p->state = job->ending ? 3 : !job->graph ? 0 : p->workers ? 2 : 1;
+    p->stage = (char *)"";
+    p->n_stages = job->graph ? job->graph->n_stages : 0;
+    p->releases = releases_of(job);
+    if (!stage) return;
+    p->stage = (char *)(stage->graph->label ? stage->graph->label : "");
+    p->stage_index = stage->index;
+    if (!stage->ledger) return;
+    p->blocks_total = stage->blocks->n_blocks;
+    p->elements_total = stage->blocks->n_elements;
+    p->blocks_done = p->blocks_total - loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) -
+                     loom_ledger_count(stage->ledger, LOOM_BLOCK_LEASED);
+    p->elements_done = elements_done(stage, p->blocks_done);
+}
+
+void loom_job_send_progress(loom_job *job) {
+    if (!job->client || job->ending) return;
+    Wire__Progress progress;
+    loom_job_fill_progress(job, &progress);
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_PROGRESS;
+    message.progress = &progress;
+    loom_daemon_send(job->daemon, &job->client->peer, &message);
+}
+
+/* ---- the end ---- */
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* Per stage the worker that took longest: its seats are summed over classes of segments. */
+static void add_traversal(const loom_job_stage *stage, Wire__JobEnd *end) {
+    double compute = 0, wait = 0, handover = 0;
+    for (size_t i = 0; i < stage->seats.n; i++) {
+        const loom_seat *a = stage->seats.at[i];
+        double c = 0, w = 0, h = 0;
+        for (size_t k = 0; k < stage->seats.n; k++) {
+            const loom_seat *b = stage->seats.at[k];
+            if (a != b && (!a->worker || a->worker != b->worker)) continue;
+            c += b->compute;
+            w += b->wait;
+            h += b->handover;
+        }
+        compute = larger(compute, c);
+        wait = larger(wait, w);
+        handover = larger(handover, h);
+    }
+    end->traversal += compute;
+    end->wait += wait;
+    end->handover += handover;
+    end->elements += stage->blocks->n_elements;
+    end->traversals++;
+}
+
+static void fill_statistics(const loom_job *job, Wire__JobEnd *end) {
+    end->releases = releases_of(job);
+    end->compile = job->compile_seconds;
+    for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) {
+        const loom_job_stage *stage = &job->stages[i];
+        if (stage->ledger) add_traversal(stage, end);
+        end->array += stage->array_seconds;
+        end->handover += stage->handover_seconds;
+    }
+    end->n_times = job->times.n;
+    end->times = (Wire__Time **)job->times.at;
+    end->n_remarks = job->remarks.n;
+    end->remarks = (char **)job->remarks.at;
+}
+
+static void close_on_workers(loom_job *job) {
+    Wire__CloseJob close = WIRE__CLOSE_JOB__INIT;
+    close.job = job->id;
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_CLOSE_JOB;
+    message.close_job = &close;
+    for (size_t i = 0; i < job->daemon->workers.n; i++) {
+        loom_worker *w = job->daemon->workers.at[i];
+        for (uint32_t s = 0; job->graph && s < job->graph->n_stages; s++) {
+            for (size_t k = 0; k < job->stages[s].plans.n; k++) {
+                loom_list_remove(&w->open_runs, job->stages[s].plans.at[k]);
+            }
+        }
+        if (loom_list_remove(&w->open_jobs, job)) loom_daemon_send(job->daemon, &w->peer, &message);
+    }
+}
+
+/* Takes `status`. The job stays, with its result, until the client has said that it got it. */
+static void send_end(loom_job *job, loom_status *status) {
+    loom_daemon *d = job->daemon;
+    job->ending = true;
+    loom_compile_pool_cancel(job->compiling);
+    job->compiling = NULL;
+    for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) {
+        for (size_t k = 0; k < job->stages[i].plans.n; k++) loom_plan_stop(job->stages[i].plans.at[k]);
+    }
+    close_on_workers(job);
+    while (job->tasks.n) loom_task_drop(job->tasks.at[job->tasks.n - 1]);
+    loom_log(LOOM_LOG_INFO, "job %" PRIu64 " (%s) ended after %.3f s: %s", job->id, job->name,
+             loom_seconds() - job->submitted, status ? loom_status_message(status) : "done");
+    loom_status *stored = loom_store_end(d->store, job->id, status ? loom_code_name(loom_status_code(status)) : "done");
+    if (stored) loom_log_status(LOOM_LOG_WARN, stored);
+    if (job->client) {
+        Wire__JobEnd end = WIRE__JOB_END__INIT;
+        Wire__Object object;
+        end.job = job->id;
+        end.status = loom_wire_status(job->arena, status);
+        loom_held_object *result = job->graph && !status ? job->slots[job->graph->result] : NULL;
+        if (result) {
+            loom_held_object_wire(result, &object);
+            end.result = &object;
+        }
+        fill_statistics(job, &end);
+        Wire__Message message = WIRE__MESSAGE__INIT;
+        message.body_case = WIRE__MESSAGE__BODY_JOB_END;
+        message.job_end = &end;
+        loom_daemon_send(d, &job->client->peer, &message);
+        job->end_sent = true;
+    }
+    loom_status_free(status);
+    loom_daemon_changed(d); /* the sweep of the scheduler frees jobs that nobody waits for */
+}
+
+void loom_job_fail(loom_job *job, loom_status *status) {
+    if (job->ending) {
+        loom_status_free(status);
+        return;
+    }
+    send_end(job, status);
+}
+
+void loom_job_end_acknowledged(loom_job *job) {
+    if (job->ending) loom_job_destroy(job);
+}
+
+static void destroy_stage(loom_job_stage *stage) {
+    loom_ledger_destroy(stage->ledger);
+    for (size_t i = 0; i < stage->plans.n; i++) loom_plan_destroy(stage->plans.at[i]);
+    for (size_t i = 0; i < stage->seats.n; i++) free(stage->seats.at[i]);
+    loom_list_free(&stage->plans);
+    loom_list_free(&stage->seats);
+    for (uint32_t i = 0; stage->outputs && i < stage->graph->n_outputs; i++) {
+        for (size_t k = 0; k < stage->outputs[i].pieces.n; k++) {
+            loom_piece *piece = stage->outputs[i].pieces.at[k];
+            loom_held_object_unref(piece->object);
+            free(piece);
+        }
+        loom_list_free(&stage->outputs[i].pieces);
+    }
+    free(stage->outputs);
+    loom_status_free(stage->error);
+}
+
+void loom_job_destroy(loom_job *job) {
+    loom_daemon *d = job->daemon;
+    if (!job->ending) {
+        loom_compile_pool_cancel(job->compiling);
+        close_on_workers(job);
+        while (job->tasks.n) loom_task_drop(job->tasks.at[job->tasks.n - 1]);
+    }
+    loom_list_remove(&d->jobs, job);
+    for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) destroy_stage(&job->stages[i]);
+    size_t n_slots = job->graph ? job->graph->n_slots : job->n_arguments;
+    for (size_t i = 0; job->slots && i < n_slots; i++) loom_held_object_unref(job->slots[i]);
+    for (size_t i = 0; i < job->remarks.n; i++) free(job->remarks.at[i]);
+    loom_list_free(&job->remarks);
+    loom_list_free(&job->times);
+    loom_list_free(&job->tasks);
+    free(job->stages);
+    free(job->slot_uses);
+    free(job->program);
+    free(job->graph_bytes);
+    free(job->name);
+    free(job->entry);
+    free(job->serve);
+    loom_arena_destroy(job->arena);
+    free(job);
+}

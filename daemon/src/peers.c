@@ -1,0 +1,208 @@
+/* Workers and clients: greeting, beats, death. A peer is known by the identity that ZeroMQ gave its connection and,
+ * over reconnections, by the random number it chose for itself. */
+#include "common/clock.h"
+#include "common/log.h"
+#include "daemon.h"
+#include <inttypes.h>
+
+static bool same(const loom_peer_id *peer, const unsigned char *identity, size_t length) {
+    return peer->length == length && memcmp(peer->bytes, identity, length) == 0;
+}
+
+static void set_peer(loom_peer_id *peer, const loom_incoming *in) {
+    free(peer->bytes);
+    peer->bytes = loom_xmalloc(in->identity_length + 1);
+    memcpy(peer->bytes, in->identity, in->identity_length);
+    peer->length = in->identity_length;
+}
+
+loom_worker *loom_worker_of(loom_daemon *d, const loom_incoming *in) {
+    for (size_t i = 0; i < d->workers.n; i++) {
+        loom_worker *w = d->workers.at[i];
+        if (!same(&w->peer, in->identity, in->identity_length)) continue;
+        w->last_seen = loom_seconds();
+        return w;
+    }
+    return NULL;
+}
+
+loom_client *loom_client_of(loom_daemon *d, const loom_incoming *in) {
+    for (size_t i = 0; i < d->clients.n; i++) {
+        loom_client *c = d->clients.at[i];
+        if (!same(&c->peer, in->identity, in->identity_length)) continue;
+        c->last_seen = loom_seconds();
+        return c;
+    }
+    return NULL;
+}
+
+static void on_worker_died(void *user) {
+    loom_worker_lost(user, "its process ended");
+}
+
+static void on_client_died(void *user) {
+    loom_client_lost(user, "its process ended");
+}
+
+static const char *text_or(const char *text, const char *otherwise) {
+    return text ? text : otherwise;
+}
+
+static uint64_t greet_worker(loom_daemon *d, const loom_incoming *in, const Wire__Hello *hello) {
+    for (size_t i = 0; i < d->workers.n; i++) {
+        loom_worker *w = d->workers.at[i];
+        if (w->instance != hello->instance) continue;
+        /* It says Hello again because it lost touch: it has dropped what it held, so what was lent to it is free. */
+        loom_worker_lost(w, "it registered anew");
+        break;
+    }
+    loom_worker *w = loom_xcalloc(1, sizeof *w);
+    w->daemon = d;
+    w->id = loom_daemon_next_id(d);
+    w->instance = hello->instance;
+    set_peer(&w->peer, in);
+    w->pid = hello->pid;
+    w->host = loom_xstrdup(hello->host);
+    w->target = loom_xstrdup(text_or(hello->target, ""));
+    w->threads = hello->threads;
+    w->memory = hello->memory;
+    w->since = w->last_seen = loom_seconds();
+    w->watch = loom_death_watch_create(&d->loop, w->pid, on_worker_died, w);
+    loom_list_add(&d->workers, w);
+    loom_log(LOOM_LOG_INFO, "worker %" PRIu64 " (process %" PRId64 ", %u threads) registered", w->id, w->pid,
+             w->threads);
+    return w->id;
+}
+
+static uint64_t greet_client(loom_daemon *d, const loom_incoming *in, const Wire__Hello *hello) {
+    for (size_t i = 0; i < d->clients.n; i++) {
+        loom_client *c = d->clients.at[i];
+        if (c->instance != hello->instance) continue;
+        set_peer(&c->peer, in); /* the connection was made anew; its jobs go on */
+        c->last_seen = loom_seconds();
+        return c->id;
+    }
+    loom_client *c = loom_xcalloc(1, sizeof *c);
+    c->daemon = d;
+    c->id = loom_daemon_next_id(d);
+    c->instance = hello->instance;
+    set_peer(&c->peer, in);
+    c->pid = hello->pid;
+    c->last_seen = loom_seconds();
+    c->watch = loom_death_watch_create(&d->loop, c->pid, on_client_died, c);
+    loom_list_add(&d->clients, c);
+    return c->id;
+}
+
+void loom_peer_hello(loom_daemon *d, loom_incoming *in) {
+    const Wire__Hello *hello = in->message->hello;
+    bool worker = hello->role == WIRE__ROLE__WORKER;
+    Wire__Welcome welcome = WIRE__WELCOME__INIT;
+    welcome.incarnation = d->incarnation;
+    welcome.peer = worker ? greet_worker(d, in, hello) : greet_client(d, in, hello);
+    if (worker) {
+        welcome.n_spools = d->n_spools;
+        welcome.spools = d->spools;
+    }
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_WELCOME;
+    message.welcome = &welcome;
+    loom_daemon_send(d, &(loom_peer_id){in->identity, in->identity_length}, &message);
+    loom_daemon_changed(d);
+}
+
+void loom_peer_beat(loom_daemon *d, loom_incoming *in) {
+    const Wire__Beat *beat = in->message->beat;
+    loom_worker *w = loom_worker_of(d, in);
+    Wire__BeatReply reply = WIRE__BEAT_REPLY__INIT;
+    reply.sequence = beat->sequence;
+    reply.known = w || loom_client_of(d, in);
+    for (size_t i = 0; w && i < beat->n_tasks; i++) loom_task_progress(w, beat->tasks[i]->task, beat->tasks[i]->blocks);
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_BEAT_REPLY;
+    message.beat_reply = &reply;
+    loom_daemon_send(d, &(loom_peer_id){in->identity, in->identity_length}, &message);
+}
+
+void loom_worker_lost(loom_worker *w, const char *why) {
+    loom_daemon *d = w->daemon;
+    loom_log(w->tasks.n ? LOOM_LOG_WARN : LOOM_LOG_INFO, "worker %" PRIu64 " (process %" PRId64 ") is gone: %s", w->id,
+             w->pid, why);
+    loom_list_remove(&d->workers, w);
+    loom_socket_forget(d->socket, w->peer.bytes, w->peer.length);
+    while (w->tasks.n) {
+        loom_task *task = w->tasks.at[w->tasks.n - 1];
+        if (task->kind != WIRE__TASK_KIND__FOLD && task->kind != WIRE__TASK_KIND__DELTA) task->stage->releases++;
+        loom_task_drop(task);
+    }
+    for (size_t i = 0; i < d->jobs.n; i++) {
+        loom_job *job = d->jobs.at[i];
+        for (uint32_t s = 0; job->graph && s < job->graph->n_stages; s++) {
+            loom_job_stage *stage = &job->stages[s];
+            for (size_t k = 0; k < stage->seats.n; k++) {
+                loom_seat *seat = stage->seats.at[k];
+                if (seat->worker != w) continue;
+                seat->worker = NULL;
+                loom_stage_fence(stage, seat);
+            }
+        }
+    }
+    loom_death_watch_destroy(w->watch);
+    loom_list_free(&w->tasks);
+    loom_list_free(&w->open_jobs);
+    loom_list_free(&w->open_runs);
+    free(w->peer.bytes);
+    free(w->host);
+    free(w->target);
+    free(w);
+    loom_daemon_changed(d);
+}
+
+void loom_client_lost(loom_client *c, const char *why) {
+    loom_daemon *d = c->daemon;
+    loom_log(LOOM_LOG_INFO, "client of process %" PRId64 " is gone: %s", c->pid, why);
+    loom_list_remove(&d->clients, c);
+    loom_socket_forget(d->socket, c->peer.bytes, c->peer.length);
+    for (size_t i = 0; i < d->jobs.n; i++) {
+        loom_job *job = d->jobs.at[i];
+        if (job->client == c) job->client = NULL; /* the scheduler's sweep ends it */
+    }
+    loom_death_watch_destroy(c->watch);
+    free(c->peer.bytes);
+    free(c);
+    loom_daemon_changed(d);
+}
+
+void loom_peer_unreachable(loom_daemon *d, const unsigned char *identity, size_t length) {
+    for (size_t i = 0; i < d->workers.n; i++) {
+        loom_worker *w = d->workers.at[i];
+        if (!same(&w->peer, identity, length)) continue;
+        loom_worker_lost(w, "its connection is gone");
+        return;
+    }
+    /* A client may be connecting anew under another identity: only silence or its death end it. */
+}
+
+static void check_deadlines(loom_daemon *d, double now) {
+    for (size_t i = 0; i < d->workers.n; i++) {
+        loom_worker *w = d->workers.at[i];
+        loom_task *task = w->tasks.n ? w->tasks.at[0] : NULL;
+        if (!task || task->kind != WIRE__TASK_KIND__FOLD || now - task->progressed < LOOM_LEASE_DEADLINE) continue;
+        loom_worker_lost(w, "its lease made no progress");
+        return; /* the list has changed; the next tick goes on */
+    }
+}
+
+void loom_peers_check(loom_daemon *d) {
+    double now = loom_seconds(), patience = LOOM_BEAT_SECONDS * LOOM_BEATS_MISSED;
+    for (size_t i = d->workers.n; i > 0; i--) {
+        loom_worker *w = d->workers.at[i - 1];
+        if (now - w->last_seen > patience) loom_worker_lost(w, "it fell silent");
+    }
+    for (size_t i = d->clients.n; i > 0; i--) {
+        loom_client *c = d->clients.at[i - 1];
+        /* A client reads files between beats; its death is watched for. */
+        if (now - c->last_seen > 4 * patience) loom_client_lost(c, "it fell silent");
+    }
+    check_deadlines(d, now);
+}

@@ -1,0 +1,426 @@
+/* What the compile children are asked: the graph of a job, then each stage once its inputs are known, for a class of
+ * segments and a target. And how workers are told of what came of it. */
+#include "common/clock.h"
+#include "common/log.h"
+#include "daemon.h"
+#include <inttypes.h>
+#include <setjmp.h>
+
+/* A reply decoded: plan and object are copied out of it. */
+#define REPLY_ARENA ((size_t)1 << 30)
+
+/* ---- the graph ---- */
+
+static loom_status *check_fits(const loom_job *job, const loom_graph *graph) {
+    if (graph->n_params != job->n_arguments) {
+        return loom_error(LOOM_E_USAGE, "the entry has %u parameters, %zu were given", graph->n_params,
+                          job->n_arguments);
+    }
+    for (uint32_t i = 0; i < graph->n_params; i++) {
+        bool stream = job->streams[i] != NULL;
+        if (graph->slots[i].stream == stream) continue;
+        return loom_error(LOOM_E_USAGE, "parameter %s is %sa stream, and was %sgiven as one", graph->slots[i].name,
+                          stream ? "not " : "", stream ? "" : "not ");
+    }
+    return NULL;
+}
+
+static void count_uses(loom_job *job) {
+    const loom_graph *g = job->graph;
+    job->slot_uses = loom_xcalloc(g->n_slots + 1, sizeof *job->slot_uses);
+    for (uint32_t i = 0; i < g->n_stages; i++) {
+        for (uint32_t k = 0; k < g->stages[i].n_inputs; k++) job->slot_uses[g->stages[i].inputs[k]]++;
+    }
+    if (!g->result_is_stream) job->slot_uses[g->result]++;
+}
+
+static loom_status *take_graph(loom_job *job, const loom_compile_reply *reply) {
+    loom_graph *graph;
+    LOOM_TRY(loom_graph_decode(job->arena, reply->graph, reply->graph_length, &graph));
+    LOOM_TRY(loom_graph_check(graph));
+    LOOM_TRY(check_fits(job, graph));
+    job->program = loom_xmalloc(reply->program_length + 1);
+    memcpy(job->program, reply->program, reply->program_length);
+    job->program_length = reply->program_length;
+    job->graph_bytes = loom_xmalloc(reply->graph_length + 1);
+    memcpy(job->graph_bytes, reply->graph, reply->graph_length);
+    job->graph_length = reply->graph_length;
+    loom_held_object **slots = LOOM_NEW_ARRAY(job->arena, loom_held_object *, graph->n_slots + 1);
+    memcpy(slots, job->slots, job->n_arguments * sizeof *slots);
+    job->slots = slots;
+    job->graph = graph;
+    job->stages = loom_xcalloc(graph->n_stages + 1, sizeof *job->stages);
+    for (uint32_t i = 0; i < graph->n_stages; i++) {
+        job->stages[i] = (loom_job_stage){.job = job, .index = i, .graph = &graph->stages[i]};
+    }
+    count_uses(job);
+    for (uint32_t i = 0; i < graph->n_remarks; i++) loom_job_remark(job, graph->remarks[i]);
+    for (uint32_t i = 0; i < reply->n_remarks; i++) loom_job_remark(job, reply->remarks[i]);
+    return NULL;
+}
+
+/* Decodes a reply, whose own error becomes ours. */
+static loom_status *open_reply(loom_arena *arena, const void *bytes, size_t length, loom_compile_reply **reply) {
+    LOOM_TRY(loom_compile_reply_decode(arena, bytes, length, reply));
+    loom_status *error = (*reply)->error;
+    (*reply)->error = NULL;
+    return error;
+}
+
+static void on_graph(void *user, loom_status *error, const void *bytes, size_t length) {
+    loom_job *job = user;
+    job->compiling = NULL;
+    job->compile_seconds += loom_seconds() - job->submitted;
+    loom_arena *arena = loom_arena_create(REPLY_ARENA);
+    loom_compile_reply *reply;
+    if (!error) error = open_reply(arena, bytes, length, &reply);
+    if (!error) error = take_graph(job, reply);
+    loom_arena_destroy(arena);
+    if (error) {
+        loom_job_fail(job, error);
+    } else {
+        loom_job_advance(job);
+    }
+}
+
+/* Values of `n` slots that are small enough to be looked at; NULL for the others. */
+static loom_value **small_values(loom_job *job, const uint32_t *slots, uint32_t n) {
+    loom_value **values = loom_xcalloc(n + 1, sizeof *values);
+    for (uint32_t i = 0; i < n; i++) {
+        loom_held_object *object = job->slots[slots ? slots[i] : i];
+        if (object) values[i] = loom_held_object_small_value(object);
+    }
+    return values;
+}
+
+static void free_values(loom_value **values, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) loom_value_unref(values[i]);
+    free(values);
+}
+
+loom_status *loom_job_request_graph(loom_job *job, const void *program, size_t length) {
+    uint32_t n = (uint32_t)job->n_arguments;
+    loom_value **arguments = small_values(job, NULL, n);
+    loom_compile_request request = {.what = LOOM_COMPILE_GRAPH,
+                                    .program = program,
+                                    .program_length = length,
+                                    .entry = job->entry[0] ? job->entry : NULL,
+                                    .n_arguments = n,
+                                    .arguments = arguments,
+                                    .cache = job->daemon->cache,
+                                    .debug = job->debug};
+    char *bytes;
+    size_t size;
+    loom_status *status = loom_compile_request_encode(&request, &bytes, &size);
+    free_values(arguments, n);
+    if (status) return status;
+    job->compiling = loom_compile_pool_submit(job->daemon->compilers, bytes, size, on_graph, job);
+    return NULL;
+}
+
+/* ---- stages ---- */
+
+static void take_plan(loom_job_plan *plan, const loom_compile_reply *reply) {
+    plan->interpret = reply->interpret;
+    if (reply->interpret) return;
+    plan->plan = loom_xmalloc(reply->plan_length + 1);
+    memcpy(plan->plan, reply->plan, reply->plan_length);
+    plan->plan_length = reply->plan_length;
+    plan->object = loom_xmalloc(reply->object_length + 1);
+    memcpy(plan->object, reply->object, reply->object_length);
+    plan->object_length = reply->object_length;
+}
+
+/* A compiler that failed by itself costs speed, not the job: the stage is interpreted, and a remark says why. What is
+ * wrong with the program is the job's error. */
+static bool steps_down(loom_status *error) {
+    loom_code code = loom_status_code(error);
+    return code == LOOM_E_INTERNAL || code == LOOM_E_LIMIT || code == LOOM_E_MEMORY || code == LOOM_E_OS;
+}
+
+static void on_stage(void *user, loom_status *error, const void *bytes, size_t length) {
+    loom_job_plan *plan = user;
+    loom_job *job = plan->stage->job;
+    plan->compiling = NULL;
+    loom_arena *arena = loom_arena_create(REPLY_ARENA);
+    loom_compile_reply *reply;
+    if (!error) error = open_reply(arena, bytes, length, &reply);
+    if (!error) {
+        take_plan(plan, reply);
+        job->compile_seconds += reply->seconds;
+        for (uint32_t i = 0; i < reply->n_remarks; i++) loom_job_remark(job, reply->remarks[i]);
+    } else if (steps_down(error)) {
+        char *why = loom_status_text(error);
+        char *remark = loom_xprintf("%s: interpreted, because it could not be compiled: %s",
+                                    plan->stage->graph->label ? plan->stage->graph->label : "a stage", why);
+        loom_log(LOOM_LOG_WARN, "job %" PRIu64 ": %s", job->id, remark);
+        loom_job_remark(job, remark);
+        free(remark);
+        free(why);
+        loom_status_free(error);
+        error = NULL;
+        plan->interpret = true;
+    }
+    loom_arena_destroy(arena);
+    plan->ready = !error;
+    if (error) loom_job_fail(job, error);
+    loom_daemon_changed(job->daemon);
+}
+
+typedef struct shapes {
+    loom_leaf_shape *at;
+    uint32_t n, capacity;
+} shapes;
+
+static void add_shape(shapes *s, size_t depth, const int64_t *extents, bool constant) {
+    if (s->n == s->capacity) {
+        s->capacity = s->capacity ? 2 * s->capacity : 16;
+        s->at = loom_xrealloc(s->at, s->capacity * sizeof *s->at);
+    }
+    s->at[s->n++] = (loom_leaf_shape){(uint32_t)depth, extents, constant};
+}
+
+/* A stream's leaf as the graph knows it, by name: sources may list them in another order. */
+static loom_status *stream_shapes(shapes *s, const loom_graph_slot *slot, const Wire__StreamShape *shape) {
+    for (uint32_t i = 0; i < slot->n_leaves; i++) {
+        const Wire__StreamLeaf *found = NULL;
+        for (size_t k = 0; k < shape->n_leaves; k++) {
+            if (strcmp(shape->leaves[k]->name, slot->leaves[i].name) == 0) found = shape->leaves[k];
+        }
+        const char *dot = slot->leaves[i].name[0] ? "." : "";
+        if (!found) {
+            return loom_error(LOOM_E_DATA, "stream %s has no column %s%s%s", slot->name, slot->name, dot,
+                              slot->leaves[i].name);
+        }
+        if (found->dtype != (uint32_t)slot->leaves[i].dtype) {
+            return loom_error(LOOM_E_DATA, "column %s%s%s is of type %s, the program wants %s", slot->name, dot,
+                              slot->leaves[i].name, loom_dtype_name((loom_dtype)found->dtype),
+                              loom_dtype_name(slot->leaves[i].dtype));
+        }
+        size_t depth = found->n_extents + (found->constant ? 1 : 0);
+        if (depth != slot->leaves[i].depth) {
+            return loom_error(LOOM_E_DATA, "an element of column %s%s%s has %zu array levels, the program wants %u",
+                              slot->name, dot, slot->leaves[i].name, depth - 1, slot->leaves[i].depth - 1);
+        }
+        add_shape(s, found->n_extents, found->extents, found->constant);
+    }
+    return NULL;
+}
+
+static loom_status *input_shapes(shapes *s, const loom_job *job, uint32_t slot) {
+    const loom_held_object *object = job->slots[slot];
+    const loom_graph_slot *g = &job->graph->slots[slot];
+    if (object->value->n_leaves != g->n_leaves) {
+        return loom_error(LOOM_E_DATA, "%s has %zu columns, the program wants %u", g->name, object->value->n_leaves,
+                          g->n_leaves);
+    }
+    for (size_t i = 0; i < object->value->n_leaves; i++) {
+        const Wire__Leaf *leaf = object->value->leaves[i];
+        if (leaf->dtype != (uint32_t)g->leaves[i].dtype || leaf->n_extents != g->leaves[i].depth) {
+            return loom_error(LOOM_E_DATA, "%s%s%s is a %s of %zu array levels, the program wants a %s of %u", g->name,
+                              g->leaves[i].name[0] ? "." : "", g->leaves[i].name,
+                              loom_dtype_name((loom_dtype)leaf->dtype), leaf->n_extents,
+                              loom_dtype_name(g->leaves[i].dtype), g->leaves[i].depth);
+        }
+        add_shape(s, leaf->n_extents, leaf->extents, false);
+    }
+    return NULL;
+}
+
+static loom_status *all_shapes(shapes *s, const loom_job_stage *stage, uint32_t class) {
+    const loom_job *job = stage->job;
+    for (uint32_t i = 0; i < stage->graph->n_inputs; i++) LOOM_TRY(input_shapes(s, job, stage->graph->inputs[i]));
+    if (!stage->blocks) return NULL;
+    for (uint32_t i = 0; i < stage->graph->n_streams; i++) {
+        const Wire__Stream *stream = stage->blocks->streams[i];
+        uint32_t segment = stage->blocks->classes[class].segments[i];
+        LOOM_TRY(stream_shapes(s, &job->graph->slots[stage->graph->streams[i]],
+                               stream->shapes[stream->segments[segment]->shape]));
+    }
+    return NULL;
+}
+
+static loom_status *request_stage(loom_job_plan *plan) {
+    loom_job_stage *stage = plan->stage;
+    loom_job *job = stage->job;
+    shapes s = {0};
+    loom_status *status = all_shapes(&s, stage, plan->class);
+    loom_value **values = small_values(job, stage->graph->inputs, stage->graph->n_inputs);
+    loom_compile_request request = {.what = LOOM_COMPILE_STAGE,
+                                    .program = job->program,
+                                    .program_length = job->program_length,
+                                    .n_arguments = stage->graph->n_inputs,
+                                    .arguments = values,
+                                    .graph = job->graph_bytes,
+                                    .graph_length = job->graph_length,
+                                    .stage = stage->index,
+                                    .n_shapes = s.n,
+                                    .shapes = s.at,
+                                    .target = plan->target,
+                                    .cache = job->daemon->cache,
+                                    .debug = job->debug};
+    char *bytes;
+    size_t size;
+    if (!status) status = loom_compile_request_encode(&request, &bytes, &size);
+    free(s.at);
+    free_values(values, stage->graph->n_inputs);
+    if (status) return status;
+    plan->compiling = loom_compile_pool_submit(job->daemon->compilers, bytes, size, on_stage, plan);
+    return NULL;
+}
+
+/* A whole program is interpreted by definition, and so is a stage over an empty stream, whose shapes nobody knows. */
+static bool never_compiled(const loom_job_stage *stage) {
+    return stage->graph->kind == LOOM_STAGE_WHOLE || (stage->blocks && stage->blocks->n_blocks == 0);
+}
+
+loom_job_plan *loom_plan_for(loom_job_stage *stage, uint32_t class, const loom_worker *worker) {
+    for (size_t i = 0; i < stage->plans.n; i++) {
+        loom_job_plan *plan = stage->plans.at[i];
+        if (plan->class == class && strcmp(plan->target, worker->target) == 0) return plan->ready ? plan : NULL;
+    }
+    loom_job_plan *plan = loom_xcalloc(1, sizeof *plan);
+    plan->run = loom_daemon_next_id(stage->job->daemon);
+    plan->stage = stage;
+    plan->class = class;
+    plan->target = loom_xstrdup(worker->target);
+    loom_list_add(&stage->plans, plan);
+    if (never_compiled(stage)) {
+        plan->ready = plan->interpret = true;
+        return plan;
+    }
+    loom_status *status = request_stage(plan);
+    if (status) loom_job_fail(stage->job, status);
+    return NULL;
+}
+
+void loom_plan_stop(loom_job_plan *plan) {
+    loom_compile_pool_cancel(plan->compiling);
+    plan->compiling = NULL;
+}
+
+void loom_plan_close(loom_job_plan *plan) {
+    loom_daemon *d = plan->stage->job->daemon;
+    Wire__CloseRun close = WIRE__CLOSE_RUN__INIT;
+    close.job = plan->stage->job->id;
+    close.run = plan->run;
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_CLOSE_RUN;
+    message.close_run = &close;
+    for (size_t i = 0; i < d->workers.n; i++) {
+        loom_worker *w = d->workers.at[i];
+        if (loom_list_remove(&w->open_runs, plan)) loom_daemon_send(d, &w->peer, &message);
+    }
+}
+
+void loom_plan_destroy(loom_job_plan *plan) {
+    loom_plan_stop(plan);
+    free(plan->target);
+    free(plan->plan);
+    free(plan->object);
+    free(plan);
+}
+
+/* ---- telling workers ---- */
+
+static void open_job(loom_worker *w, loom_job *job) {
+    for (size_t i = 0; i < w->open_jobs.n; i++) {
+        if (w->open_jobs.at[i] == job) return;
+    }
+    loom_list_add(&w->open_jobs, job);
+    Wire__OpenStream *streams = loom_xcalloc(job->n_arguments + 1, sizeof *streams);
+    Wire__OpenStream **list = loom_xcalloc(job->n_arguments + 1, sizeof *list);
+    Wire__OpenJob open = WIRE__OPEN_JOB__INIT;
+    open.job = job->id;
+    open.serve = job->serve;
+    open.streams = list;
+    for (size_t i = 0; i < job->n_arguments; i++) {
+        if (!job->streams[i]) continue;
+        wire__open_stream__init(&streams[i]);
+        streams[i].param = (uint32_t)i;
+        streams[i].description = job->streams[i]->description;
+        list[open.n_streams++] = &streams[i];
+    }
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_OPEN_JOB;
+    message.open_job = &open;
+    loom_packet *packet = loom_packet_create(&message);
+    loom_packet_add_copy(packet, job->program, job->program_length);
+    loom_packet_add_copy(packet, job->graph_bytes, job->graph_length);
+    loom_socket_send(w->daemon->socket, w->peer.bytes, w->peer.length, packet);
+    free(streams);
+    free(list);
+}
+
+/* Bytes of an element of all streams of a class, where no leaf is irregular. */
+static double bytes_per_element(const loom_job_plan *plan) {
+    const loom_job_stage *stage = plan->stage;
+    double bytes = 0;
+    if (!stage->blocks || !stage->blocks->n_classes) return 0;
+    for (uint32_t i = 0; i < stage->graph->n_streams; i++) {
+        const Wire__Stream *stream = stage->blocks->streams[i];
+        uint32_t segment = stage->blocks->classes[plan->class].segments[i];
+        const Wire__StreamShape *shape = stream->shapes[stream->segments[segment]->shape];
+        for (size_t k = 0; k < shape->n_leaves; k++) {
+            const Wire__StreamLeaf *leaf = shape->leaves[k];
+            if (leaf->constant) continue;
+            double leaf_bytes = (double)loom_dtype_size((loom_dtype)leaf->dtype);
+            for (size_t e = 1; e < leaf->n_extents; e++) {
+                if (leaf->extents[e] < 0) return 0;
+                leaf_bytes *= (double)leaf->extents[e];
+            }
+            bytes += leaf_bytes;
+        }
+    }
+    return bytes;
+}
+
+static void fill_streams(const loom_job_plan *plan, Wire__OpenRun *open) {
+    const loom_job_stage *stage = plan->stage;
+    if (!stage->blocks || !stage->blocks->n_classes) return;
+    open->segments = stage->blocks->classes[plan->class].segments;
+    open->n_segments = stage->graph->n_streams;
+    open->n_has_constants = stage->graph->n_streams;
+    open->has_constants = loom_xcalloc(stage->graph->n_streams + 1, sizeof *open->has_constants);
+    for (uint32_t i = 0; i < stage->graph->n_streams; i++) {
+        open->has_constants[i] = stage->blocks->streams[i]->segments[open->segments[i]]->constants != NULL;
+    }
+    open->bytes_per_element = bytes_per_element(plan);
+}
+
+void loom_worker_open(loom_worker *w, loom_job_plan *plan) {
+    for (size_t i = 0; i < w->open_runs.n; i++) {
+        if (w->open_runs.at[i] == plan) return;
+    }
+    loom_job_stage *stage = plan->stage;
+    loom_job *job = stage->job;
+    open_job(w, job);
+    loom_list_add(&w->open_runs, plan);
+    uint32_t n = stage->graph->n_inputs;
+    Wire__Object *objects = loom_xcalloc(n + 1, sizeof *objects);
+    Wire__Object **list = loom_xcalloc(n + 1, sizeof *list);
+    for (uint32_t i = 0; i < n; i++) {
+        loom_held_object_wire(job->slots[stage->graph->inputs[i]], &objects[i]);
+        list[i] = &objects[i];
+    }
+    Wire__OpenRun open = WIRE__OPEN_RUN__INIT;
+    open.job = job->id;
+    open.run = plan->run;
+    open.stage = stage->index;
+    open.interpret = plan->interpret;
+    open.n_inputs = n;
+    open.inputs = list;
+    fill_streams(plan, &open);
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_OPEN_RUN;
+    message.open_run = &open;
+    loom_packet *packet = loom_packet_create(&message);
+    if (!plan->interpret) {
+        loom_packet_add_copy(packet, plan->plan, plan->plan_length);
+        loom_packet_add_copy(packet, plan->object, plan->object_length);
+    }
+    loom_socket_send(w->daemon->socket, w->peer.bytes, w->peer.length, packet);
+    free(open.has_constants);
+    free(objects);
+    free(list);
+}

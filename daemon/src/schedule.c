@@ -1,0 +1,394 @@
+/* Who works on what next.
+ *
+ * For a worker with room, jobs are asked in turn, and a job's running stages in order:
+ *   ARRAY, WHOLE   one lease, to a worker that does nothing else;
+ *   TRAVERSAL      1. blocks: a contiguous run that goes on where the worker's last one ended if it can. Where partial
+ *                     results merge with neighbours only, a newcomer starts in the middle of the longest free run, so
+ *                     that each worker's blocks stay one stretch; else at the first free block.
+ *                  2. when nothing is free any more: the hand-over of what the worker has folded;
+ *                  3. merges of pieces: the smallest pair (of neighbours, where order matters);
+ *                  4. when all blocks are in one piece: finishing.
+ * After an error at block e, only blocks below e are leased: the least error is what the job reports.
+ */
+#include "common/clock.h"
+#include "common/log.h"
+#include "daemon.h"
+#include <inttypes.h>
+
+/* ---- tasks ---- */
+
+loom_task *loom_task_create(loom_job_plan *plan, loom_worker *worker, Wire__TaskKind kind) {
+    loom_task *task = loom_xcalloc(1, sizeof *task);
+    task->id = loom_daemon_next_id(worker->daemon);
+    task->kind = kind;
+    task->plan = plan;
+    task->stage = plan->stage;
+    task->worker = worker;
+    task->progressed = loom_seconds();
+    loom_list_add(&worker->tasks, task);
+    loom_list_add(&plan->stage->job->tasks, task);
+    return task;
+}
+
+/* Blocks are not touched here: fencing or giving back is the ledger's, by epoch. */
+void loom_task_drop(loom_task *task) {
+    loom_list_remove(&task->worker->tasks, task);
+    loom_list_remove(&task->stage->job->tasks, task);
+    if (task->a) task->a->busy = false;
+    if (task->b) task->b->busy = false;
+    if (task->kind == WIRE__TASK_KIND__FINISH) task->stage->outputs[task->output].finishing = NULL;
+    if (task->stage->running == task) task->stage->running = NULL;
+    if (task->kind == WIRE__TASK_KIND__FOLD) task->seat->outstanding--;
+    if (task->kind == WIRE__TASK_KIND__DELTA) task->seat->delta_sent = false;
+    free(task);
+}
+
+typedef struct extras {
+    loom_blocks *blocks; /* FOLD */
+    size_t n_lengths;
+    uint64_t *lengths; /* WHOLE */
+} extras;
+
+static void send_task(loom_task *task, const extras *more) {
+    loom_worker_open(task->worker, task->plan);
+    Wire__Epoch epoch = WIRE__EPOCH__INIT;
+    epoch.incarnation = task->epoch.incarnation;
+    epoch.counter = task->epoch.counter;
+    Wire__Task wire = WIRE__TASK__INIT;
+    wire.task = task->id;
+    wire.job = task->stage->job->id;
+    wire.run = task->plan->run;
+    wire.kind = task->kind;
+    wire.epoch = &epoch;
+    wire.block = (uint64_t)task->stage->job->block;
+    wire.has_block = true;
+    if (task->kind == WIRE__TASK_KIND__FOLD) {
+        int64_t first, count;
+        loom_blocks_elements(more->blocks, task->stretch, &first, &count);
+        wire.has_first_block = wire.has_n_blocks = wire.has_first = wire.has_count = true;
+        wire.first_block = (uint64_t)task->stretch.first;
+        wire.n_blocks = (uint64_t)task->stretch.n;
+        wire.first = (uint64_t)first;
+        wire.count = (uint64_t)count;
+    }
+    Wire__Object objects[2], *list[2];
+    const loom_piece *pieces[2] = {task->a, task->b};
+    wire.objects = list;
+    for (int i = 0; i < 2; i++) {
+        if (!pieces[i]) continue;
+        loom_held_object_wire(pieces[i]->object, &objects[i]);
+        list[wire.n_objects++] = &objects[i];
+    }
+    wire.has_output = true;
+    wire.output = task->output;
+    if (more) {
+        wire.n_lengths = more->n_lengths;
+        wire.lengths = more->lengths;
+    }
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_TASK;
+    message.task = &wire;
+    loom_daemon_send(task->worker->daemon, &task->worker->peer, &message);
+}
+
+/* ---- blocks ---- */
+
+static loom_seat *seat_of(loom_job_plan *plan, loom_worker *w) {
+    loom_job_stage *stage = plan->stage;
+    for (size_t i = 0; i < stage->seats.n; i++) {
+        loom_seat *seat = stage->seats.at[i];
+        if (seat->plan == plan && seat->worker == w) return seat;
+    }
+    loom_seat *seat = loom_xcalloc(1, sizeof *seat);
+    *seat = (loom_seat){.plan = plan, .worker = w, .next = -1};
+    loom_list_add(&stage->seats, seat);
+    return seat;
+}
+
+static int64_t limit_of(const loom_job_stage *stage) {
+    int64_t limit = stage->fail_block;
+    for (uint32_t i = 0; stage->streams_out && i < stage->graph->n_outputs; i++) {
+        const loom_stage_output *o = &stage->outputs[i];
+        if (stage->graph->outputs[i].kind != LOOM_OUT_STREAM) continue;
+        /* The result does not run ahead of its reader: neither blocks that wait for earlier ones nor parts sent. */
+        int64_t ahead = o->next_part + (o->unacknowledged < LOOM_PARTS_AHEAD ? LOOM_PARTS_AHEAD : 0);
+        if (ahead < limit) limit = ahead;
+    }
+    return limit;
+}
+
+/* Where a worker starts that has no stretch to go on with. */
+static bool new_place(const loom_job_stage *stage, const loom_worker *w, int64_t limit, loom_stretch *free) {
+    if (!stage->ordered || stage->streams_out) return loom_ledger_free_from(stage->ledger, 0, limit, free);
+    if (!loom_ledger_longest_free(stage->ledger, limit, free)) return false;
+    bool somebody_comes = false; /* to the run's beginning, with what it has folded up to there */
+    for (size_t i = 0; i < stage->seats.n; i++) {
+        const loom_seat *s = stage->seats.at[i];
+        somebody_comes = somebody_comes || (s->worker && s->worker != w && s->next == free->first);
+    }
+    if (somebody_comes && free->n > 1) {
+        int64_t half = free->n / 2;
+        *free = (loom_stretch){free->first + half, free->n - half};
+    }
+    return true;
+}
+
+/* The seat's next place: its plan must serve the class of the blocks there, so a seat is chosen by place. */
+static bool find_place(loom_job_stage *stage, loom_worker *w, loom_seat **seat, loom_stretch *free) {
+    int64_t limit = limit_of(stage);
+    for (size_t i = 0; i < stage->seats.n; i++) {
+        loom_seat *s = stage->seats.at[i];
+        if (s->worker != w || s->next < 0 || s->next >= limit) continue;
+        if (loom_ledger_state(stage->ledger, s->next) != LOOM_BLOCK_FREE) continue;
+        if (!loom_ledger_free_from(stage->ledger, s->next, limit, free)) continue;
+        loom_job_plan *plan = loom_plan_for(stage, loom_blocks_cut_of(stage->blocks, free->first)->class, w);
+        if (!plan) continue;
+        *seat = seat_of(plan, w);
+        return true;
+    }
+    for (int64_t from = 0; from < limit;) {
+        if (from == 0 ? !new_place(stage, w, limit, free) : !loom_ledger_free_from(stage->ledger, from, limit, free)) {
+            return false;
+        }
+        const loom_cut *cut = loom_blocks_cut_of(stage->blocks, free->first);
+        loom_job_plan *plan = loom_plan_for(stage, cut->class, w);
+        if (stage->job->ending) return false;
+        if (plan) {
+            *seat = seat_of(plan, w);
+            return true;
+        }
+        from = cut->first_block + cut->n_blocks; /* its plan is being compiled: look at the next segment */
+    }
+    return false;
+}
+
+static int64_t lease_size(const loom_job_stage *stage, const loom_seat *seat, loom_stretch free) {
+    const loom_daemon *d = stage->job->daemon;
+    int64_t n = free.n, workers = (int64_t)d->workers.n;
+    if (workers > 1) {
+        int64_t left = loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE);
+        int64_t share = (left + 2 * workers - 1) / (2 * workers);
+        if (share < n) n = share;
+    }
+    int64_t most = seat->plan->interpret ? 1 : LOOM_FIRST_LEASE_BLOCKS;
+    if (seat->rate > 0) {
+        double blocks = seat->rate * LOOM_LEASE_SECONDS / (double)stage->job->block;
+        most = blocks < 1 ? 1 : blocks > 1e15 ? (int64_t)1e15 : (int64_t)blocks;
+    }
+    if (stage->streams_out && most > LOOM_PARTS_AHEAD / 4) most = LOOM_PARTS_AHEAD / 4;
+    if (most < n) n = most;
+    const loom_cut *cut = loom_blocks_cut_of(stage->blocks, free.first);
+    int64_t in_cut = cut->first_block + cut->n_blocks - free.first;
+    return n < in_cut ? n : in_cut;
+}
+
+static loom_status *open_epoch(loom_job_stage *stage, loom_seat *seat) {
+    if (seat->open) return NULL;
+    loom_daemon *d = stage->job->daemon;
+    seat->epoch = (loom_epoch){d->incarnation, ++d->next_epoch};
+    LOOM_TRY(loom_ledger_open(stage->ledger, seat->epoch));
+    seat->open = true;
+    seat->delta_sent = false;
+    return NULL;
+}
+
+static void send_delta(loom_job_stage *stage, loom_seat *seat) {
+    loom_task *task = loom_task_create(seat->plan, seat->worker, WIRE__TASK_KIND__DELTA);
+    task->seat = seat;
+    task->epoch = seat->epoch;
+    seat->delta_sent = true;
+    (void)stage;
+    send_task(task, NULL);
+}
+
+static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
+    loom_seat *seat;
+    loom_stretch free;
+    if (!find_place(stage, w, &seat, &free)) return false;
+    if (seat->delta_sent) return false; /* its epoch is being handed over */
+    loom_status *status = open_epoch(stage, seat);
+    free.n = lease_size(stage, seat, free);
+    if (!status) status = loom_ledger_lease(stage->ledger, seat->epoch, free);
+    if (status) {
+        loom_job_fail(stage->job, status);
+        return false;
+    }
+    loom_task *task = loom_task_create(seat->plan, w, WIRE__TASK_KIND__FOLD);
+    task->seat = seat;
+    task->epoch = seat->epoch;
+    task->stretch = free;
+    seat->outstanding++;
+    seat->next = free.first + free.n;
+    send_task(task, &(extras){.blocks = stage->blocks});
+    if (stage->streams_out) send_delta(stage, seat);
+    return true;
+}
+
+/* ---- hand-over, merges, finishing ---- */
+
+static bool hand_over(loom_job_stage *stage, loom_worker *w) {
+    if (stage->fail_block < stage->blocks->n_blocks) return false; /* the job fails: nothing more is wanted */
+    for (size_t i = 0; i < stage->seats.n; i++) {
+        loom_seat *seat = stage->seats.at[i];
+        if (seat->worker != w || !seat->open || seat->outstanding || seat->delta_sent) continue;
+        send_delta(stage, seat);
+        return true;
+    }
+    return false;
+}
+
+static bool mergeable(const loom_graph_output *g, const loom_piece *a, const loom_piece *b) {
+    if (a->busy || b->busy) return false;
+    bool any = g->order == LOOM_ORDER_ANY && g->kind != LOOM_OUT_COLLECT;
+    return any || a->stretch.first + a->stretch.n == b->stretch.first;
+}
+
+/* The cheapest pair. Pieces stand in order of blocks, so where order matters only neighbours in the list can meet. */
+static bool find_merge(const loom_job_stage *stage, uint32_t output, loom_piece **left, loom_piece **right) {
+    const loom_list *pieces = &stage->outputs[output].pieces;
+    const loom_graph_output *g = &stage->graph->outputs[output];
+    uint64_t best = UINT64_MAX;
+    for (size_t i = 0; i < pieces->n; i++) {
+        for (size_t k = i + 1; k < pieces->n; k++) {
+            loom_piece *a = pieces->at[i], *b = pieces->at[k];
+            uint64_t bytes = a->object->bytes + b->object->bytes;
+            if (!mergeable(g, a, b) || bytes >= best) continue;
+            best = bytes;
+            *left = a;
+            *right = b;
+        }
+    }
+    return best != UINT64_MAX;
+}
+
+/* Any class's plan can merge and finish: shapes of accumulators do not depend on the segment. */
+static loom_job_plan *any_plan(loom_job_stage *stage, loom_worker *w) {
+    for (size_t i = 0; i < stage->plans.n; i++) {
+        loom_job_plan *plan = stage->plans.at[i];
+        if (plan->ready && strcmp(plan->target, w->target) == 0) return plan;
+    }
+    return loom_plan_for(stage, 0, w);
+}
+
+static bool merge(loom_job_stage *stage, loom_worker *w) {
+    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
+        loom_piece *a, *b;
+        if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM || !find_merge(stage, i, &a, &b)) continue;
+        loom_job_plan *plan = any_plan(stage, w);
+        if (!plan) return false;
+        loom_task *task = loom_task_create(plan, w, WIRE__TASK_KIND__MERGE);
+        task->output = i;
+        task->a = a;
+        task->b = b;
+        a->busy = b->busy = true;
+        send_task(task, NULL);
+        return true;
+    }
+    return false;
+}
+
+static bool finish(loom_job_stage *stage, loom_worker *w) {
+    if (!loom_ledger_complete(stage->ledger)) return false;
+    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
+        loom_stage_output *o = &stage->outputs[i];
+        if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM) continue;
+        if (o->done || o->finishing || o->pieces.n > 1) continue;
+        if (o->pieces.n && stage->graph->outputs[i].finish == LOOM_NONE_FUNCTION) {
+            loom_stage_take_piece(stage, i);
+            return true;
+        }
+        loom_job_plan *plan = any_plan(stage, w);
+        if (!plan) return false;
+        loom_task *task = loom_task_create(plan, w, WIRE__TASK_KIND__FINISH);
+        task->output = i;
+        if (o->pieces.n) {
+            task->a = o->pieces.at[0];
+            task->a->busy = true;
+        }
+        o->finishing = task;
+        send_task(task, NULL);
+        return true;
+    }
+    return false;
+}
+
+/* ---- array stages and whole programs ---- */
+
+static bool run_array(loom_job_stage *stage, loom_worker *w) {
+    if (stage->running || w->tasks.n) return false;
+    loom_job_plan *plan = loom_plan_for(stage, 0, w);
+    if (!plan) return false;
+    bool whole = stage->graph->kind == LOOM_STAGE_WHOLE;
+    loom_task *task = loom_task_create(plan, w, whole ? WIRE__TASK_KIND__WHOLE : WIRE__TASK_KIND__ARRAY);
+    stage->running = task;
+    extras more = {.n_lengths = stage->graph->n_streams};
+    more.lengths = loom_xcalloc(more.n_lengths + 1, sizeof *more.lengths);
+    for (uint32_t i = 0; i < stage->graph->n_streams; i++) {
+        more.lengths[i] = stage->job->streams[stage->graph->streams[i]]->n_elements;
+    }
+    send_task(task, &more);
+    free(more.lengths);
+    return true;
+}
+
+static bool give_work(loom_job_stage *stage, loom_worker *w) {
+    if (stage->state != LOOM_STAGE_RUNNING) return false;
+    if (stage->graph->kind != LOOM_STAGE_TRAVERSAL) return run_array(stage, w);
+    if (lease_blocks(stage, w)) return true;
+    if (stage->job->ending) return false;
+    bool waits_for_plan = loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) > 0 && !stage->streams_out;
+    if (!waits_for_plan && hand_over(stage, w)) return true;
+    return w->tasks.n == 0 && (merge(stage, w) || finish(stage, w));
+}
+
+/* An error stands, and nothing below it is left to be done: it is the least. */
+static void settle_errors(loom_job *job) {
+    for (uint32_t i = 0; job->graph && i < job->graph->n_stages && !job->ending; i++) {
+        loom_job_stage *stage = &job->stages[i];
+        if (!stage->error) continue;
+        bool below = false;
+        for (int64_t b = 0; !below && b < (int64_t)SIZE_MAX; b++) {
+            loom_ledger_run run;
+            if (!loom_ledger_run_at(stage->ledger, (size_t)b, &run) || run.stretch.first >= stage->fail_block) break;
+            below = run.state == LOOM_BLOCK_FREE || run.state == LOOM_BLOCK_LEASED;
+        }
+        if (below) continue;
+        loom_status *error = stage->error;
+        stage->error = NULL;
+        loom_job_fail(job, error);
+    }
+}
+
+static bool offer(loom_daemon *d, loom_worker *w) {
+    for (size_t i = 0; i < d->jobs.n; i++) {
+        loom_job *job = d->jobs.at[(d->turn + i) % d->jobs.n];
+        for (uint32_t s = 0; job->graph && !job->ending && s < job->graph->n_stages; s++) {
+            if (!give_work(&job->stages[s], w)) continue;
+            d->turn = (d->turn + i + 1) % d->jobs.n;
+            return true;
+        }
+    }
+    return false;
+}
+
+void loom_schedule(loom_daemon *d) {
+    for (size_t i = d->jobs.n; i > 0; i--) {
+        loom_job *job = d->jobs.at[i - 1];
+        if (!job->client) {
+            loom_job_destroy(job); /* nobody waits for it */
+        } else {
+            settle_errors(job);
+        }
+    }
+    /* Those with nothing to do first. */
+    for (size_t room = 0; room < LOOM_TASKS_AHEAD; room++) {
+        bool given = true;
+        while (given) {
+            given = false;
+            for (size_t i = 0; i < d->workers.n; i++) {
+                loom_worker *w = d->workers.at[i];
+                if (w->tasks.n == room) given = offer(d, w) || given;
+            }
+        }
+    }
+}

@@ -1,0 +1,448 @@
+/* What comes back from workers: blocks folded, deltas, merges, values. Everything is checked against the ledger and the
+ * task it answers before anything changes; what is refused is removed from the spool. */
+#include "common/clock.h"
+#include "common/log.h"
+#include "daemon.h"
+#include "proto/wire.h"
+#include <inttypes.h>
+#include <unistd.h>
+
+/* ---- objects from workers ---- */
+
+static bool in_spool(const loom_daemon *d, const char *path) {
+    for (size_t i = 0; i < d->n_spools; i++) {
+        size_t n = strlen(d->spools[i]);
+        if (strncmp(path, d->spools[i], n) == 0 && path[n] == '/' && !strstr(path + n, "/../")) return true;
+    }
+    return false;
+}
+
+static loom_status *take_object(loom_daemon *d, const Wire__Object *wire, loom_held_object **object) {
+    if (!in_spool(d, wire->path)) return loom_error(LOOM_E_PROTOCOL, "a worker named an object outside the spool");
+    return loom_held_object_create(wire, true, object);
+}
+
+static void discard(loom_daemon *d, const Wire__TaskDone *done) {
+    for (size_t i = 0; i < done->n_parts; i++) {
+        if (in_spool(d, done->parts[i]->object->path)) unlink(done->parts[i]->object->path);
+    }
+}
+
+/* ---- pieces ---- */
+
+static void free_piece(loom_piece *piece) {
+    loom_held_object_unref(piece->object);
+    free(piece);
+}
+
+static void insert_piece(loom_list *pieces, loom_piece *piece) {
+    loom_list_add(pieces, piece);
+    for (size_t i = pieces->n - 1; i > 0; i--) {
+        const loom_piece *before = pieces->at[i - 1];
+        if (before->stretch.first <= piece->stretch.first) break;
+        pieces->at[i] = pieces->at[i - 1];
+        pieces->at[i - 1] = piece;
+    }
+}
+
+static bool ordered(const loom_graph_output *o) {
+    return o->order == LOOM_ORDER_ADJACENT || o->kind == LOOM_OUT_COLLECT || o->kind == LOOM_OUT_STREAM;
+}
+
+/* ---- stages ---- */
+
+static void check_stage_done(loom_job_stage *stage) {
+    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
+        const loom_stage_output *o = &stage->outputs[i];
+        if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM) {
+            if (o->next_part < stage->blocks->n_blocks || o->unacknowledged) return;
+        } else if (!o->done) {
+            return;
+        }
+    }
+    loom_job_stage_done(stage);
+}
+
+static void set_slot(loom_job_stage *stage, uint32_t output, loom_held_object *object) {
+    stage->outputs[output].done = true;
+    loom_job_slot(stage->job, stage->graph->outputs[output].slot, object);
+}
+
+void loom_stage_take_piece(loom_job_stage *stage, uint32_t output) {
+    loom_list *pieces = &stage->outputs[output].pieces;
+    loom_piece *piece = pieces->at[0];
+    loom_list_remove(pieces, piece);
+    set_slot(stage, output, loom_held_object_ref(piece->object));
+    free_piece(piece);
+    check_stage_done(stage);
+}
+
+void loom_stage_send_parts(loom_job_stage *stage) {
+    loom_job *job = stage->job;
+    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
+        loom_stage_output *o = &stage->outputs[i];
+        if (stage->graph->outputs[i].kind != LOOM_OUT_STREAM) continue;
+        for (size_t k = 0; k < o->pieces.n && job->client; k++) {
+            loom_piece *piece = o->pieces.at[k];
+            if (piece->busy) continue; /* sent, not acknowledged */
+            if (piece->stretch.first != o->next_part) break;
+            Wire__Object object;
+            loom_held_object_wire(piece->object, &object);
+            Wire__Part part = WIRE__PART__INIT;
+            part.job = job->id;
+            part.first_block = (uint64_t)piece->stretch.first;
+            part.n_blocks = (uint64_t)piece->stretch.n;
+            part.object = &object;
+            Wire__Message message = WIRE__MESSAGE__INIT;
+            message.body_case = WIRE__MESSAGE__BODY_PART;
+            message.part = &part;
+            loom_daemon_send(job->daemon, &job->client->peer, &message);
+            piece->busy = true;
+            o->next_part += piece->stretch.n;
+            o->unacknowledged++;
+        }
+    }
+}
+
+void loom_stage_part_acknowledged(loom_job *job, uint64_t first_block) {
+    for (uint32_t s = 0; job->graph && s < job->graph->n_stages; s++) {
+        loom_job_stage *stage = &job->stages[s];
+        for (uint32_t i = 0; stage->outputs && i < stage->graph->n_outputs; i++) {
+            loom_stage_output *o = &stage->outputs[i];
+            loom_piece *piece = o->pieces.n ? o->pieces.at[0] : NULL;
+            if (stage->graph->outputs[i].kind != LOOM_OUT_STREAM || !piece || !piece->busy) continue;
+            if ((uint64_t)piece->stretch.first != first_block) continue;
+            loom_list_remove(&o->pieces, piece);
+            free_piece(piece);
+            o->unacknowledged--;
+            if (stage->state == LOOM_STAGE_RUNNING) check_stage_done(stage);
+            loom_daemon_changed(job->daemon);
+            return;
+        }
+    }
+}
+
+void loom_stage_fence(loom_job_stage *stage, loom_seat *seat) {
+    if (!seat->open) return;
+    int64_t freed;
+    loom_ledger_fence(stage->ledger, seat->epoch, &freed);
+    stage->releases += freed;
+    seat->open = false;
+    seat->delta_sent = false;
+    seat->next = -1;
+    if (freed) {
+        loom_log(LOOM_LOG_WARN, "job %" PRIu64 ": %" PRId64 " blocks are free again", stage->job->id, freed);
+    }
+    if (!seat->worker) return;
+    Wire__Epoch epoch = WIRE__EPOCH__INIT;
+    epoch.incarnation = seat->epoch.incarnation;
+    epoch.counter = seat->epoch.counter;
+    Wire__Drop drop = WIRE__DROP__INIT;
+    drop.job = stage->job->id;
+    drop.run = seat->plan->run;
+    drop.epoch = &epoch;
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_DROP;
+    message.drop = &drop;
+    loom_daemon_send(stage->job->daemon, &seat->worker->peer, &message);
+}
+
+/* ---- FOLD ---- */
+
+/* Blocks of a task up to (not including) number `upto` of it are folded. */
+static void note_folded(loom_task *task, int64_t upto) {
+    if (upto > task->stretch.n) upto = task->stretch.n;
+    if (upto <= task->folded) return;
+    loom_stretch done = {task->stretch.first + task->folded, upto - task->folded};
+    loom_status *status = loom_ledger_folded(task->stage->ledger, task->epoch, done);
+    if (status) {
+        loom_log_status(LOOM_LOG_WARN, status); /* fenced meanwhile: the answer changes nothing */
+        return;
+    }
+    task->folded = upto;
+    task->worker->blocks += done.n;
+    task->progressed = loom_seconds();
+}
+
+void loom_task_progress(loom_worker *w, uint64_t id, uint64_t blocks) {
+    for (size_t i = 0; i < w->tasks.n; i++) {
+        loom_task *task = w->tasks.at[i];
+        if (task->id == id && task->kind == WIRE__TASK_KIND__FOLD) note_folded(task, (int64_t)blocks);
+    }
+}
+
+static void fold_failed(loom_task *task, const Wire__TaskDone *done) {
+    loom_job_stage *stage = task->stage;
+    int64_t at = done->has_failed_block ? (int64_t)done->failed_block : task->stretch.first + task->folded;
+    if (at < task->stretch.first || at >= task->stretch.first + task->stretch.n) at = task->stretch.first;
+    note_folded(task, at - task->stretch.first);
+    loom_status *back = loom_ledger_give_back(stage->ledger, task->epoch, task->stretch);
+    if (back) loom_log_status(LOOM_LOG_DEBUG, back);
+    task->seat->next = -1;
+    if (done->status->code == LOOM_E_CANCELLED) return; /* a worker that is going: another one takes it */
+    if (at < stage->fail_block) {
+        loom_status_free(stage->error);
+        stage->error = loom_wire_status_restore(done->status);
+        stage->fail_block = at;
+    }
+}
+
+static void fold_done(loom_task *task, const Wire__TaskDone *done) {
+    loom_seat *seat = task->seat;
+    if (done->status) {
+        fold_failed(task, done);
+        return;
+    }
+    note_folded(task, task->stretch.n);
+    double seconds = done->compute + done->wait;
+    if (seconds > 1e-4) {
+        double rate = (double)loom_blocks_count(task->stage->blocks, task->stretch) / seconds;
+        seat->rate = seat->rate > 0 ? 0.5 * (seat->rate + rate) : rate;
+    }
+}
+
+/* ---- DELTA ---- */
+
+/* Where order matters the parts of an output are exactly the blocks of the delta. */
+static loom_status *check_parts(const loom_job_stage *stage, const Wire__TaskDone *done) {
+    for (size_t i = 0; i < done->n_parts; i++) {
+        const Wire__TaskPart *part = done->parts[i];
+        if (part->output >= stage->graph->n_outputs || part->n_blocks > INT64_MAX || part->first_block > INT64_MAX) {
+            return loom_error(LOOM_E_PROTOCOL, "a delta with a part of no output");
+        }
+    }
+    for (uint32_t o = 0; o < stage->graph->n_outputs; o++) {
+        if (!ordered(&stage->graph->outputs[o])) continue;
+        uint64_t blocks = 0, parts = 0;
+        for (size_t i = 0; i < done->n_blocks; i++) blocks += done->blocks[i]->n;
+        for (size_t i = 0; i < done->n_parts; i++) {
+            const Wire__TaskPart *part = done->parts[i];
+            if (part->output != o) continue;
+            parts += part->n_blocks;
+            bool found = false;
+            for (size_t k = 0; k < done->n_blocks && !found; k++) {
+                const Wire__BlockRun *run = done->blocks[k];
+                found = part->first_block >= run->first && part->first_block - run->first <= run->n &&
+                        part->n_blocks <= run->n - (part->first_block - run->first);
+            }
+            if (!found) return loom_error(LOOM_E_PROTOCOL, "a delta with a part of blocks that are not in it");
+        }
+        if (blocks != parts) return loom_error(LOOM_E_PROTOCOL, "a delta whose parts do not cover its blocks");
+    }
+    return NULL;
+}
+
+static loom_status *store_delta(loom_job_stage *stage, loom_epoch epoch, uint64_t delta, const loom_stretch *blocks,
+                                const Wire__TaskDone *done) {
+    loom_stored_piece *pieces = loom_xcalloc(done->n_parts + 1, sizeof *pieces);
+    for (size_t i = 0; i < done->n_parts; i++) {
+        const Wire__TaskPart *part = done->parts[i];
+        pieces[i] = (loom_stored_piece){
+            part->output, {(int64_t)part->first_block, (int64_t)part->n_blocks}, part->object->path};
+    }
+    loom_status *status = loom_store_delta(stage->job->daemon->store, stage->job->id, stage->index, epoch, delta,
+                                           blocks, done->n_blocks, pieces, done->n_parts);
+    free(pieces);
+    return status;
+}
+
+static loom_status *make_pieces(loom_job_stage *stage, const Wire__TaskDone *done, loom_piece **pieces) {
+    for (size_t i = 0; i < done->n_parts; i++) {
+        const Wire__TaskPart *part = done->parts[i];
+        pieces[i] = loom_xcalloc(1, sizeof *pieces[i]);
+        pieces[i]->stretch = (loom_stretch){(int64_t)part->first_block, (int64_t)part->n_blocks};
+        pieces[i]->n_blocks = (int64_t)part->n_blocks;
+        LOOM_TRY(take_object(stage->job->daemon, part->object, &pieces[i]->object));
+    }
+    return NULL;
+}
+
+static loom_status *accept_delta(loom_job_stage *stage, loom_seat *seat, loom_epoch epoch, const Wire__TaskDone *done) {
+    LOOM_TRY(check_parts(stage, done));
+    loom_stretch *blocks = loom_xcalloc(done->n_blocks + 1, sizeof *blocks);
+    for (size_t i = 0; i < done->n_blocks; i++) {
+        blocks[i] = (loom_stretch){(int64_t)done->blocks[i]->first, (int64_t)done->blocks[i]->n};
+    }
+    loom_piece **pieces = loom_xcalloc(done->n_parts + 1, sizeof *pieces);
+    loom_status *status = make_pieces(stage, done, pieces);
+    uint64_t delta = loom_daemon_next_id(stage->job->daemon);
+    if (!status) status = loom_ledger_accept(stage->ledger, epoch, blocks, done->n_blocks, delta);
+    if (!status) {
+        seat->open = false;
+        seat->delta_sent = false;
+        for (size_t i = 0; i < done->n_parts; i++) {
+            insert_piece(&stage->outputs[done->parts[i]->output].pieces, pieces[i]);
+            pieces[i] = NULL;
+        }
+        status = store_delta(stage, epoch, delta, blocks, done);
+    }
+    for (size_t i = 0; i < done->n_parts; i++) {
+        if (pieces[i]) free_piece(pieces[i]);
+    }
+    free(pieces);
+    free(blocks);
+    return status;
+}
+
+/* A delta that is refused, or could not be made, frees the blocks of its epoch. */
+static void delta_done(loom_task *task, const Wire__TaskDone *done) {
+    loom_job_stage *stage = task->stage;
+    loom_seat *seat = task->seat;
+    loom_status *status =
+        done->status ? loom_wire_status_restore(done->status) : accept_delta(stage, seat, task->epoch, done);
+    if (!status) {
+        if (stage->streams_out) {
+            loom_stage_send_parts(stage);
+            check_stage_done(stage);
+        }
+        return;
+    }
+    discard(stage->job->daemon, done);
+    loom_code code = loom_status_code(status);
+    if (seat->open && loom_epoch_equal(seat->epoch, task->epoch)) loom_stage_fence(stage, seat);
+    if (code == LOOM_E_CANCELLED || code == LOOM_E_DENIED) {
+        loom_log_status(LOOM_LOG_WARN, status);
+    } else {
+        loom_job_fail(stage->job, status);
+    }
+}
+
+/* ---- MERGE, FINISH, ARRAY, WHOLE ---- */
+
+static loom_status *merge_done(loom_task *task, const Wire__TaskDone *done) {
+    loom_job_stage *stage = task->stage;
+    if (done->n_parts != 1) return loom_error(LOOM_E_PROTOCOL, "a merge with %zu results", done->n_parts);
+    loom_held_object *object;
+    LOOM_TRY(take_object(stage->job->daemon, done->parts[0]->object, &object));
+    loom_piece *a = task->a, *b = task->b;
+    task->a = task->b = NULL;
+    loom_piece *made = loom_xcalloc(1, sizeof *made);
+    *made = (loom_piece){.stretch = {a->stretch.first, a->stretch.n + b->stretch.n},
+                         .n_blocks = a->n_blocks + b->n_blocks,
+                         .object = object};
+    loom_stored_piece stored = {task->output, made->stretch, object->path};
+    loom_status *status = loom_store_merge(stage->job->daemon->store, stage->job->id, stage->index, a->object->path,
+                                           b->object->path, &stored);
+    loom_list *pieces = &stage->outputs[task->output].pieces;
+    loom_list_remove(pieces, a);
+    loom_list_remove(pieces, b);
+    free_piece(a);
+    free_piece(b);
+    insert_piece(pieces, made);
+    return status;
+}
+
+static loom_status *finish_done(loom_task *task, const Wire__TaskDone *done) {
+    loom_job_stage *stage = task->stage;
+    if (done->n_parts != 1) return loom_error(LOOM_E_PROTOCOL, "a finished output with %zu values", done->n_parts);
+    loom_held_object *object;
+    LOOM_TRY(take_object(stage->job->daemon, done->parts[0]->object, &object));
+    set_slot(stage, task->output, object);
+    if (task->a) {
+        loom_list_remove(&stage->outputs[task->output].pieces, task->a);
+        free_piece(task->a);
+        task->a = NULL;
+    }
+    return NULL;
+}
+
+static loom_status *array_done(loom_task *task, const Wire__TaskDone *done) {
+    loom_job_stage *stage = task->stage;
+    if (done->n_parts != stage->graph->n_outputs) {
+        return loom_error(LOOM_E_PROTOCOL, "an array stage of %u outputs gave %zu", stage->graph->n_outputs,
+                          done->n_parts);
+    }
+    for (size_t i = 0; i < done->n_parts; i++) {
+        loom_held_object *object;
+        uint32_t output = done->parts[i]->output;
+        if (output >= stage->graph->n_outputs || stage->outputs[output].done) {
+            return loom_error(LOOM_E_PROTOCOL, "an array stage gave an output twice");
+        }
+        LOOM_TRY(take_object(stage->job->daemon, done->parts[i]->object, &object));
+        set_slot(stage, output, object);
+    }
+    return NULL;
+}
+
+static void value_done(loom_task *task, const Wire__TaskDone *done) {
+    loom_job_stage *stage = task->stage;
+    loom_status *status = loom_wire_status_restore(done->status);
+    if (!status && task->kind == WIRE__TASK_KIND__MERGE) {
+        status = merge_done(task, done);
+    } else if (!status && task->kind == WIRE__TASK_KIND__FINISH) {
+        status = finish_done(task, done);
+    } else if (!status) {
+        status = array_done(task, done);
+    }
+    if (!status) return;
+    if (loom_status_code(status) == LOOM_E_CANCELLED) {
+        loom_log_status(LOOM_LOG_DEBUG, status); /* a worker that is going */
+        return;
+    }
+    loom_job_fail(stage->job, status);
+}
+
+/* ---- all ---- */
+
+static void add_times(loom_job *job, const Wire__TaskDone *done) {
+    for (size_t i = 0; i < done->n_times; i++) {
+        Wire__Time *found = NULL;
+        for (size_t k = 0; k < job->times.n && !found; k++) {
+            Wire__Time *known = job->times.at[k];
+            if (strcmp(known->label, done->times[i]->label) == 0) found = known;
+        }
+        if (!found) {
+            found = LOOM_NEW(job->arena, Wire__Time);
+            wire__time__init(found);
+            found->label = loom_arena_strdup(job->arena, done->times[i]->label);
+            loom_list_add(&job->times, found);
+        }
+        found->seconds += done->times[i]->seconds;
+        found->calls += done->times[i]->calls;
+    }
+}
+
+static void add_seconds(loom_task *task, const Wire__TaskDone *done) {
+    loom_job_stage *stage = task->stage;
+    if (task->seat) {
+        task->seat->compute += done->compute;
+        task->seat->handover += done->handover;
+        task->seat->wait += done->wait;
+        return;
+    }
+    double compute = task->kind == WIRE__TASK_KIND__MERGE ? 0 : done->compute;
+    stage->array_seconds += compute;
+    stage->handover_seconds += done->handover + done->compute - compute;
+}
+
+static loom_task *find_task(loom_worker *w, uint64_t id) {
+    for (size_t i = 0; i < w->tasks.n; i++) {
+        loom_task *task = w->tasks.at[i];
+        if (task->id == id) return task;
+    }
+    return NULL;
+}
+
+void loom_task_done(loom_daemon *d, loom_worker *w, loom_incoming *in) {
+    const Wire__TaskDone *done = in->message->task_done;
+    loom_task *task = w ? find_task(w, done->task) : NULL;
+    if (!task) {
+        discard(d, done); /* late: dropped meanwhile, or of a worker that was given up */
+        return;
+    }
+    loom_job_stage *stage = task->stage;
+    add_times(stage->job, done);
+    add_seconds(task, done);
+    switch (task->kind) {
+    case WIRE__TASK_KIND__FOLD: fold_done(task, done); break;
+    case WIRE__TASK_KIND__DELTA: delta_done(task, done); break;
+    default: value_done(task, done); break;
+    }
+    /* The job may have failed above, and its tasks are gone with it. */
+    if (find_task(w, done->task)) {
+        bool value = task->kind == WIRE__TASK_KIND__FINISH || stage->graph->kind != LOOM_STAGE_TRAVERSAL;
+        loom_task_drop(task);
+        if (value && stage->state == LOOM_STAGE_RUNNING && !done->status) check_stage_done(stage);
+    }
+    loom_daemon_changed(d);
+}
