@@ -136,6 +136,7 @@ static loom_status *make_header(const loom_fits_image *image, loom_buffer *b) {
     if (image->date_obs > 0) {
         date_text(image->date_obs, date);
         put_string(b, "DATE-OBS", date);
+        put_number(b, "MJD-OBS", image->date_obs / 86400, "[d]");
         put_string(b, "TIMESYS", "UTC");
     }
     put_string(b, "ORIGIN", "Gridloom");
