@@ -2,7 +2,8 @@
  *
  * An executor owns pinned threads, FFT plans and memory pools. A stage instance (loom_run) holds one accumulator per
  * output; blocks are folded into it; a delta takes the accumulator's content out and starts an empty one.
- * Compiled and interpreted stages look the same from outside.
+ * Compiled and interpreted stages look the same from outside. What would not fit the memory is refused when the run is
+ * created, with a message that says how much it needs.
  * Threads: one call at a time per executor, except loom_executor_cancel (any thread).
  */
 #ifndef LOOM_WORKER_EXECUTOR_H
@@ -23,7 +24,9 @@ typedef struct loom_executor_options {
 
 LOOM_MUST_USE loom_status *loom_executor_create(const loom_executor_options *options, loom_executor **executor);
 void loom_executor_destroy(loom_executor *executor);
-void loom_executor_cancel(loom_executor *executor); /* the running call returns LOOM_E_CANCELLED soon */
+/* The running call returns LOOM_E_CANCELLED soon. Has no effect on later calls. A fold that was cancelled may have spoilt the
+ * accumulator (see loom_run_is_spoilt). */
+void loom_executor_cancel(loom_executor *executor);
 
 /* "triple;cpu;features" of this machine, for the compile request. Static string. */
 const char *loom_worker_target(void);
@@ -43,18 +46,29 @@ void loom_run_destroy(loom_run *run);
 
 /* Folds one block (or several adjacent ones in one go) into the accumulator. streams[s]: the elements of stream s, all of
  * equal count; `first`: stream position of the first one; `block`: number of the (first) block, for errors and order.
- * COLLECT and STREAM outputs are kept by block. On an error nothing of the block is in the accumulator. */
+ * COLLECT and STREAM outputs are kept by block. A block whose buffers do not fit the memory is processed in several chunks.
+ * On an error nothing of the block is in the accumulator, unless the error came after a permute had begun to write to it (an
+ * error inside the permute itself, or in a later chunk of the same block): then the accumulator is spoilt, and the caller
+ * fences the epoch and calls loom_run_drop. */
 LOOM_MUST_USE loom_status *loom_run_fold(loom_run *run, loom_value *const *streams, int64_t block, int64_t n_blocks, int64_t first);
 
-/* A delta: content of the accumulator, one value per output. For FOLD with ORDER_ADJACENT and for COLLECT there is one part
- * per maximal run of blocks. */
+/* True after a fold that left part of a failing block in the accumulator: folding and taking a delta are then refused. */
+bool loom_run_is_spoilt(const loom_run *run);
+/* Empties the accumulator: what was folded since the last delta is gone. The run can be used on. */
+void loom_run_drop(loom_run *run);
+
+/* A delta: content of the accumulator, one value per output. If an output is ordered (FOLD and REDUCE with ORDER_ADJACENT,
+ * COLLECT, STREAM) there is one part per maximal run of blocks, ascending; outputs that merge in any order stand in part 0
+ * alone and are NULL in the others. Without ordered outputs there is one part; first_block is then the least block and
+ * n_blocks the number of blocks, which need not be adjacent. No blocks: no parts. Values may outlive run and executor. */
 typedef struct loom_delta_part { int64_t first_block, n_blocks; loom_value **outputs; /* n_outputs; NULL if empty */ } loom_delta_part;
 typedef struct loom_delta { uint32_t n_outputs; size_t n_parts; loom_delta_part *parts; } loom_delta;
 LOOM_MUST_USE loom_status *loom_run_take_delta(loom_run *run, loom_delta **delta);
 void loom_delta_destroy(loom_delta *delta);
 uint64_t loom_run_accumulator_bytes(const loom_run *run);
 
-/* merge_j: joins two partial results of output j (a is the earlier one). May reuse a. */
+/* merge_j: joins two partial results of output j (a is the earlier one). *merged has a reference of its own; it is `a` itself,
+ * changed, where the caller's reference to a is the only one and its memory this process's own (not a mapped file). */
 LOOM_MUST_USE loom_status *loom_run_merge(loom_run *run, uint32_t output, loom_value *a, loom_value *b, loom_value **merged);
 /* The value of an output of a stream without blocks (the neutral partial result), and the final value of slot j. */
 LOOM_MUST_USE loom_status *loom_run_empty(loom_run *run, uint32_t output, loom_value **value);

@@ -1,0 +1,186 @@
+/* The worker process around the executor.
+ *
+ * Two threads. The main thread runs the loop: it talks to the daemon, sends beats while the other one computes, and
+ * pulls blocks ahead of time. The working thread takes items from a queue, in order, and calls the executor.
+ *
+ * Invariants:
+ *  - Items are queued by the main thread and leave the queue by the working thread only, which frees them. A job's or
+ *    run's memory is freed by the working thread too, by a CLOSE item that stands behind everything that uses it; the
+ *    main thread forgets the job before it queues that item. `closed` of a job tells the working thread to skip its
+ * items.
+ *  - Everything both threads see is under `lock`: the queue, an item's chunks, a run's constants, `closed`, `stopping`.
+ *    `changed` is signalled when any of it changes in a way that the working thread may wait for; `woken` (uv_async)
+ *    when the main thread should look: a chunk was consumed, a packet is ready to be sent.
+ *  - An accumulator belongs to one epoch. Work of another epoch begins with an empty one.
+ */
+#ifndef LOOM_WORKER_CONTROL_H
+#define LOOM_WORKER_CONTROL_H
+
+#include "common/arena.h"
+#include "io/source.h"
+#include "proto/packet.h"
+#include "proto/socket.h"
+#include "worker/executor.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define LOOM_BEAT_MS 1000
+/* Pieces of streams that have been asked for or have arrived: one is computed on while two are on their way. */
+#define LOOM_CHUNKS_AHEAD 3
+/* A piece that is served: small enough that the first one is there soon, large enough that its message costs nothing.
+ */
+#define LOOM_SERVED_CHUNK_BYTES ((double)(16 << 20))
+/* Bytes that the serving side may send beyond what was used: as credits, so that a slow worker slows nobody. */
+#define LOOM_FETCH_WINDOW ((uint64_t)192 << 20)
+/* A request without an answer is made again: a connection may have been lost with it. The server ignores repetitions.
+ */
+#define LOOM_FETCH_PATIENCE 30.0
+/* A daemon that is away for longer is not coming back. */
+#define LOOM_DAEMON_PATIENCE 300.0
+/* From the wish to stop to the end of the process, whatever the executor does. */
+#define LOOM_STOP_MS 1500
+
+typedef struct loom_control_options {
+    const char *connect;
+    int threads;
+    uint64_t memory;
+    int64_t parent; /* process to end with; 0: none */
+    bool insecure;
+} loom_control_options;
+
+LOOM_MUST_USE loom_status *loom_control_run(const loom_control_options *options);
+
+typedef struct loom_control loom_control;
+
+/* ---- jobs and runs ---- */
+
+typedef struct loom_work_job {
+    struct loom_work_job *next;
+    uint64_t id;
+    bool closed; /* under lock */
+    loom_arena *arena;
+    char *program;
+    size_t program_length;
+    loom_graph *graph;
+    uint32_t n_params;
+    char **descriptions;    /* by parameter; NULL: served, or not a stream */
+    loom_source **sources;  /* opened by the working thread */
+    struct loom_feed *feed; /* main thread; NULL when closed */
+} loom_work_job;
+
+typedef struct loom_work_run {
+    struct loom_work_run *next;
+    uint64_t id;
+    loom_work_job *job;
+    loom_arena *arena;
+    uint32_t stage;
+    bool interpret;
+    char *plan, *object;
+    size_t plan_length, object_length;
+    uint32_t n_inputs, n_streams;
+    char **inputs;      /* paths */
+    uint32_t *segments; /* by stream; NULL: an empty stream */
+    bool *has_constants;
+    loom_value **constants;     /* under lock until none is pending */
+    uint32_t constants_pending; /* under lock */
+    loom_status *broken;        /* under lock: constants could not be had */
+    double bytes_per_element;
+    int64_t chunk_blocks; /* under lock; 0: not known yet */
+    /* working thread */
+    loom_run *run;
+    Wire__Epoch epoch; /* of what is in the accumulator; counter 0: nothing */
+    loom_run_time *reported;
+    size_t n_reported;
+} loom_work_run;
+
+/* ---- items ---- */
+
+typedef struct loom_chunk {
+    struct loom_chunk *next;
+    uint64_t ticket;
+    int64_t first_block, n_blocks, first, count;
+    bool ready;
+    double asked;
+    loom_value **values; /* by stream; NULL where the working thread reads itself */
+    loom_status *status;
+} loom_chunk;
+
+typedef enum loom_item_kind {
+    LOOM_ITEM_TASK,
+    LOOM_ITEM_DROP, /* the accumulator of `epoch` */
+    LOOM_ITEM_CLOSE_RUN,
+    LOOM_ITEM_CLOSE_JOB, /* with all its runs */
+} loom_item_kind;
+
+typedef struct loom_item {
+    struct loom_item *next;
+    loom_item_kind kind;
+    Wire__TaskKind what;
+    uint64_t task;
+    loom_work_job *job;
+    loom_work_run *run;
+    loom_work_run *runs; /* CLOSE_JOB */
+    Wire__Epoch epoch;
+    int64_t first_block, n_blocks, first, count, block;
+    uint32_t output;
+    char *objects[2];
+    size_t n_objects;
+    int64_t *lengths; /* WHOLE: by stream */
+    atomic_llong folded;
+    /* under lock */
+    loom_chunk *chunks; /* in order, those not consumed */
+    int64_t planned;    /* blocks for which there was a chunk */
+} loom_item;
+
+struct loom_control {
+    loom_control_options options;
+    uv_loop_t loop;
+    uv_async_t woken;
+    uv_timer_t beat, stop_timer;
+    uv_signal_t signals[2];
+    void *zmq;
+    loom_socket *socket;
+    uint64_t instance, sequence;
+    bool registered;
+    double last_reply;
+    loom_work_job *jobs; /* main thread */
+    loom_work_run *runs;
+    uint64_t next_ticket;
+    double stop_began;
+
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* under lock */
+    loom_item *queue, **queue_end; /* the first one may be at work */
+    loom_item *working;
+    loom_packet **outbox;
+    size_t n_outbox, outbox_capacity;
+    char **spools;
+    size_t n_spools;
+    bool stopping, thread_ended;
+
+    loom_executor *executor; /* made before the thread starts */
+    uint64_t memory;
+};
+
+/* ---- control.c: main thread ---- */
+void loom_control_stop(loom_control *c, const char *why);
+
+/* ---- feed.c: main thread ---- */
+/* A connection to the client that serves a job's blocks. Made when first needed. */
+void loom_feed_close(struct loom_feed *feed);
+void loom_feed_constants(loom_control *c, loom_work_run *run);
+/* Asks for blocks of queued items, as far ahead as is allowed. */
+void loom_feed_ahead(loom_control *c);
+void loom_feed_check(loom_control *c); /* every beat: what has not been answered is asked again */
+void loom_chunk_free(loom_chunk *chunk, uint32_t n_streams);
+
+/* ---- work.c: working thread ---- */
+void *loom_work_thread(void *control);
+void loom_item_free(loom_item *item);
+void loom_work_run_free(loom_work_run *run);
+void loom_work_job_free(loom_work_job *job);
+
+#endif

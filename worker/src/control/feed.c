@@ -1,0 +1,348 @@
+/* Pulling blocks. What the working thread will need next is asked for in the order of the queue, LOOM_CHUNKS_AHEAD
+ * pieces at a time. Streams that the worker opens itself need no asking: their chunks are ready at once. */
+#include "common/buffer.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "control/control.h"
+#include "proto/value_codec.h"
+#include "proto/wire.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What an answer is for: a chunk, or the constants of a run. */
+typedef struct request {
+    struct request *next;
+    uint64_t ticket;
+    loom_item *item; /* NULL: constants */
+    loom_work_run *run;
+    loom_packet *again; /* a copy, for when there is no answer */
+    double asked;
+} request;
+
+typedef struct loom_feed {
+    loom_control *control;
+    loom_work_job *job;
+    loom_socket *socket;
+    char *endpoint;
+    uint64_t received; /* bytes of columns */
+    request *requests;
+} loom_feed;
+
+void loom_chunk_free(loom_chunk *chunk, uint32_t n_streams) {
+    for (uint32_t i = 0; i < n_streams; i++) loom_value_unref(chunk->values[i]);
+    loom_status_free(chunk->status);
+    free(chunk->values);
+    free(chunk);
+}
+
+static uint32_t param_of(const loom_work_run *run, uint32_t stream) {
+    return run->job->graph->stages[run->stage].streams[stream];
+}
+
+static bool is_served(const loom_work_run *run, uint32_t stream) {
+    return !run->job->descriptions[param_of(run, stream)];
+}
+
+static bool any_served(const loom_work_run *run) {
+    for (uint32_t i = 0; i < run->n_streams; i++) {
+        if (is_served(run, i)) return true;
+    }
+    return false;
+}
+
+/* ---- answers ---- */
+
+static request *take_request(loom_feed *feed, uint64_t ticket) {
+    for (request **at = &feed->requests; *at; at = &(*at)->next) {
+        if ((*at)->ticket != ticket) continue;
+        request *found = *at;
+        *at = found->next;
+        return found;
+    }
+    return NULL;
+}
+
+static void free_request(request *r) {
+    if (r->again) loom_packet_destroy(r->again);
+    free(r);
+}
+
+/* Values for the served ones of `n` streams, in order. Frames are moved out of the message. */
+static loom_status *take_values(loom_incoming *in, const loom_work_run *run, uint32_t n, bool constants,
+                                loom_value **values) {
+    const Wire__Block *block = in->message->block;
+    size_t next_value = 0, next_frame = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_served(run, i) || (constants && !run->has_constants[i])) continue;
+        if (next_value == block->n_values) return loom_error(LOOM_E_PROTOCOL, "a block with too few streams");
+        const Wire__Value *value = block->values[next_value++];
+        size_t columns;
+        uint64_t bytes;
+        LOOM_TRY(loom_wire_value_check(value, &columns, &bytes));
+        if (columns > in->n_frames - next_frame) return loom_error(LOOM_E_PROTOCOL, "a block with too few columns");
+        if (value->n_leaves) LOOM_TRY(loom_value_over_frames(value, in->frames + next_frame, columns, &values[i]));
+        next_frame += columns;
+    }
+    return NULL;
+}
+
+/* The chunk may be gone: its item was dropped with its job. */
+static loom_chunk *find_chunk(loom_control *c, const loom_item *item, uint64_t ticket) {
+    for (loom_item *i = c->queue; i; i = i->next) {
+        if (i != item) continue;
+        for (loom_chunk *k = i->chunks; k; k = k->next) {
+            if (k->ticket == ticket) return k;
+        }
+    }
+    return NULL;
+}
+
+static void give_constants(loom_control *c, loom_work_run *run, loom_value **values, loom_status *status) {
+    pthread_mutex_lock(&c->lock);
+    for (uint32_t i = 0; i < run->n_streams; i++) {
+        if (!values[i]) continue;
+        loom_value_unref(run->constants[i]);
+        run->constants[i] = values[i];
+        values[i] = NULL;
+    }
+    run->constants_pending--;
+    if (status && !run->broken) {
+        run->broken = status;
+        status = NULL;
+    }
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+    loom_status_free(status);
+}
+
+static void give_chunk(loom_control *c, const request *r, loom_value **values, loom_status *status) {
+    pthread_mutex_lock(&c->lock);
+    loom_chunk *chunk = find_chunk(c, r->item, r->ticket);
+    if (chunk && !chunk->ready) {
+        for (uint32_t i = 0; i < r->run->n_streams; i++) {
+            chunk->values[i] = values[i];
+            values[i] = NULL;
+        }
+        chunk->status = status;
+        chunk->ready = true;
+        status = NULL;
+        pthread_cond_broadcast(&c->changed);
+    }
+    pthread_mutex_unlock(&c->lock);
+    loom_status_free(status);
+}
+
+static void on_block(void *user, loom_incoming *in) {
+    loom_feed *feed = user;
+    loom_control *c = feed->control;
+    const Wire__Block *block = in->message->body_case == WIRE__MESSAGE__BODY_BLOCK ? in->message->block : NULL;
+    request *r = block ? take_request(feed, block->ticket) : NULL;
+    if (!r) {
+        if (!block) loom_log(LOOM_LOG_WARN, "a message that is not a block");
+        loom_incoming_destroy(in);
+        return;
+    }
+    feed->received += in->bytes;
+    loom_value **values = loom_xcalloc((size_t)r->run->n_streams + 1, sizeof *values);
+    loom_status *status = loom_wire_status_restore(block->status);
+    if (!status) status = take_values(in, r->run, r->run->n_streams, !r->item, values);
+    loom_incoming_destroy(in);
+    if (r->item) {
+        give_chunk(c, r, values, status);
+    } else {
+        give_constants(c, r->run, values, status);
+    }
+    for (uint32_t i = 0; i < r->run->n_streams; i++) loom_value_unref(values[i]);
+    free(values);
+    free_request(r);
+    loom_feed_ahead(c);
+}
+
+/* ---- requests ---- */
+
+static loom_status *open_feed(loom_control *c, loom_work_job *job) {
+    loom_feed *feed = job->feed;
+    if (feed->socket) return NULL;
+    loom_socket_options options = {
+        .context = c->zmq, .type = ZMQ_DEALER, .max_frame = LOOM_MAX_BLOCK_FRAME, .on_message = on_block, .user = feed};
+    feed->control = c;
+    LOOM_TRY(loom_socket_create(&c->loop, &options, &feed->socket));
+    return loom_socket_connect(feed->socket, feed->endpoint, c->options.insecure);
+}
+
+static loom_packet *fetch_packet(const loom_feed *feed, Wire__Fetch *fetch) {
+    fetch->job = feed->job->id;
+    fetch->credit = feed->received + LOOM_FETCH_WINDOW;
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_FETCH;
+    message.fetch = fetch;
+    return loom_packet_create(&message);
+}
+
+static loom_status *ask(loom_control *c, loom_work_run *run, loom_item *item, Wire__Fetch *fetch) {
+    LOOM_TRY(open_feed(c, run->job));
+    loom_feed *feed = run->job->feed;
+    request *r = loom_xcalloc(1, sizeof *r);
+    *r = (request){.next = feed->requests, .ticket = fetch->ticket, .item = item, .run = run, .asked = loom_seconds()};
+    r->again = fetch_packet(feed, fetch);
+    feed->requests = r;
+    loom_socket_send(feed->socket, NULL, 0, fetch_packet(feed, fetch));
+    return NULL;
+}
+
+static uint32_t *served_params(const loom_work_run *run, bool constants, size_t *n) {
+    uint32_t *params = loom_xcalloc((size_t)run->n_streams + 1, sizeof *params);
+    *n = 0;
+    for (uint32_t i = 0; i < run->n_streams; i++) {
+        if (is_served(run, i) && (!constants || run->has_constants[i])) params[(*n)++] = param_of(run, i);
+    }
+    return params;
+}
+
+/* One request per stream: each names a segment of its own stream. */
+void loom_feed_constants(loom_control *c, loom_work_run *run) {
+    for (uint32_t i = 0; run->segments && i < run->n_streams; i++) {
+        if (!is_served(run, i) || !run->has_constants[i]) continue;
+        Wire__Fetch fetch = WIRE__FETCH__INIT;
+        uint32_t param = param_of(run, i);
+        fetch.n_params = 1;
+        fetch.params = &param;
+        fetch.constants = true;
+        fetch.first = run->segments[i];
+        fetch.ticket = ++c->next_ticket;
+        pthread_mutex_lock(&c->lock);
+        run->constants_pending++;
+        pthread_mutex_unlock(&c->lock);
+        loom_value **none = loom_xcalloc((size_t)run->n_streams + 1, sizeof *none);
+        loom_status *status = ask(c, run, NULL, &fetch);
+        if (status) give_constants(c, run, none, status);
+        free(none);
+    }
+}
+
+/* ---- ahead of time ---- */
+
+static int64_t blocks_at_once(const loom_item *item) {
+    const loom_work_run *run = item->run;
+    if (item->what == WIRE__TASK_KIND__WHOLE || run->interpret) return 1;
+    int64_t n = run->chunk_blocks;
+    if (any_served(run)) {
+        double blocks =
+            run->bytes_per_element > 0 ? LOOM_SERVED_CHUNK_BYTES / (run->bytes_per_element * (double)item->block) : 1;
+        if (blocks < (double)n) n = (int64_t)blocks;
+    }
+    return n < 1 ? 1 : n;
+}
+
+/* The next chunk of an item; blocks of a lease are all `block` long but the last. */
+static loom_chunk *plan_chunk(loom_item *item) {
+    int64_t n = blocks_at_once(item);
+    if (n > item->n_blocks - item->planned) n = item->n_blocks - item->planned;
+    loom_chunk *chunk = loom_xcalloc(1, sizeof *chunk);
+    chunk->first_block = item->first_block + item->planned;
+    chunk->n_blocks = n;
+    chunk->first = item->first + item->planned * item->block;
+    int64_t end = item->first + item->count;
+    int64_t most = n <= INT64_MAX / item->block ? n * item->block : INT64_MAX;
+    chunk->count = most < end - chunk->first ? most : end - chunk->first;
+    chunk->values = loom_xcalloc((size_t)item->run->n_streams + 1, sizeof *chunk->values);
+    item->planned += n;
+    return chunk;
+}
+
+static void append_chunk(loom_item *item, loom_chunk *chunk) {
+    loom_chunk **at = &item->chunks;
+    while (*at) at = &(*at)->next;
+    *at = chunk;
+}
+
+static bool needs_blocks(const loom_item *item) {
+    return item->kind == LOOM_ITEM_TASK &&
+           (item->what == WIRE__TASK_KIND__FOLD || item->what == WIRE__TASK_KIND__WHOLE) && !item->job->closed;
+}
+
+/* Finds the next item with something to ask for; returns its new chunk, entered. */
+static loom_chunk *next_chunk(loom_control *c, loom_item **owner) {
+    int ahead = 0;
+    for (loom_item *item = c->queue; item; item = item->next) {
+        if (!needs_blocks(item)) continue;
+        for (loom_chunk *k = item->chunks; k; k = k->next) ahead++;
+        if (ahead >= LOOM_CHUNKS_AHEAD) return NULL;
+        if (item->planned >= item->n_blocks) continue;
+        loom_chunk *chunk = plan_chunk(item);
+        chunk->ticket = ++c->next_ticket;
+        chunk->ready = !any_served(item->run);
+        append_chunk(item, chunk);
+        if (chunk->ready) pthread_cond_broadcast(&c->changed);
+        *owner = item;
+        return chunk;
+    }
+    return NULL;
+}
+
+static void ask_for_chunk(loom_control *c, loom_item *item, const loom_chunk *chunk) {
+    size_t n;
+    uint32_t *params = served_params(item->run, false, &n);
+    Wire__Fetch fetch = WIRE__FETCH__INIT;
+    fetch.n_params = n;
+    fetch.params = params;
+    fetch.first = (uint64_t)chunk->first;
+    fetch.count = (uint64_t)chunk->count;
+    fetch.ticket = chunk->ticket;
+    loom_status *status = ask(c, item->run, item, &fetch);
+    free(params);
+    if (!status) return;
+    request r = {.ticket = chunk->ticket, .item = item, .run = item->run};
+    loom_value **none = loom_xcalloc((size_t)item->run->n_streams + 1, sizeof *none);
+    give_chunk(c, &r, none, status);
+    free(none);
+}
+
+/* The working thread consumes and frees items, but an item that still has a chunk that is not ready is not freed before
+ * the main thread has made it ready or closed the job: `item` and `chunk` stay valid outside the lock here. */
+void loom_feed_ahead(loom_control *c) {
+    for (;;) {
+        pthread_mutex_lock(&c->lock);
+        loom_item *item = NULL;
+        loom_chunk *chunk = next_chunk(c, &item);
+        bool served = chunk && !chunk->ready;
+        pthread_mutex_unlock(&c->lock);
+        if (!chunk) return;
+        if (served) ask_for_chunk(c, item, chunk);
+    }
+}
+
+void loom_feed_check(loom_control *c) {
+    double now = loom_seconds();
+    for (loom_work_job *job = c->jobs; job; job = job->next) {
+        for (request *r = job->feed ? job->feed->requests : NULL; r; r = r->next) {
+            if (now - r->asked < LOOM_FETCH_PATIENCE || !r->again) continue;
+            loom_packet *packet = loom_xcalloc(1, sizeof *packet);
+            loom_packet_destroy(packet);
+            packet = loom_packet_copy(r->again);
+            r->asked = now;
+            loom_socket_send(job->feed->socket, NULL, 0, packet);
+        }
+    }
+}
+
+struct loom_feed *loom_feed_create(loom_control *c, loom_work_job *job, const char *endpoint) {
+    loom_feed *feed = loom_xcalloc(1, sizeof *feed);
+    feed->control = c;
+    feed->job = job;
+    feed->endpoint = loom_xstrdup(endpoint);
+    return feed;
+}
+
+void loom_feed_close(struct loom_feed *feed) {
+    if (!feed) return;
+    loom_socket_close(feed->socket, 0);
+    while (feed->requests) {
+        request *r = feed->requests;
+        feed->requests = r->next;
+        free_request(r);
+    }
+    free(feed->endpoint);
+    free(feed);
+}

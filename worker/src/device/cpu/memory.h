@@ -1,0 +1,37 @@
+/* Memory of an executor: blocks of 64-byte aligned memory under one budget.
+ *
+ * A block that is given back is kept for the next request of about its size, because a chunk's buffers come again with
+ * the next chunk and fresh pages cost more than the work on them; kept blocks are released to the system as soon as
+ * they stand in the way of a request. Large blocks are mapped, aligned to huge pages and advised to use them. Threads:
+ * any. Ownership: reference-counted, because values handed to the caller hold blocks and may outlive the executor.
+ */
+#ifndef LOOM_WORKER_DEVICE_CPU_MEMORY_H
+#define LOOM_WORKER_DEVICE_CPU_MEMORY_H
+
+#include "common/status.h"
+#include <stdbool.h>
+
+typedef struct loom_memory loom_memory;
+typedef struct loom_block {
+    void *data;     /* NULL: no block */
+    uint64_t bytes; /* capacity */
+} loom_block;
+
+loom_memory *loom_memory_create(uint64_t budget);
+loom_memory *loom_memory_ref(loom_memory *memory);
+void loom_memory_unref(loom_memory *memory); /* NULL is fine */
+
+/* A block of at least `bytes`. zeroed: its first `bytes` are zero. Where the budget would be exceeded: LOOM_E_MEMORY
+ * with a message that says how much `what` needs and how much there is. */
+LOOM_MUST_USE loom_status *loom_memory_take(loom_memory *memory, uint64_t bytes, bool zeroed, const char *what,
+                                            loom_block *block);
+void loom_memory_give(loom_memory *memory, loom_block *block); /* leaves {NULL, 0}; no block is fine */
+
+uint64_t loom_memory_budget(const loom_memory *memory);
+uint64_t loom_memory_used(const loom_memory *memory); /* in blocks that are out; kept ones do not count */
+/* What a request of `bytes` is charged. */
+uint64_t loom_memory_rounded(uint64_t bytes);
+/* "1.5 GiB" into text. */
+const char *loom_memory_text(uint64_t bytes, char text[32]);
+
+#endif

@@ -1,0 +1,229 @@
+/* A block through a compiled plan, in one chunk or, where memory is short, in several. */
+#include "common/buffer.h"
+#include "executor/run.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Chunks shorter than the block are multiples of this, so that their columns stay aligned. */
+#define CHUNK_UNIT 64
+
+static const char *leaf_name(const loom_run *run, uint32_t slot, uint32_t leaf) {
+    const loom_graph_slot *s = &run->graph->slots[slot];
+    return leaf < s->n_leaves ? s->leaves[leaf].name : NULL;
+}
+
+static loom_status *no_leaf(const loom_run *run, uint32_t buffer, const char *what) {
+    const loom_plan_buffer *b = &run->engine->plan->buffers[buffer];
+    return loom_error(LOOM_E_INTERNAL, "plan wants leaf %u of %s %u ('%s'), which there is not", b->leaf, what,
+                      b->source, b->name);
+}
+
+static loom_status *bind_input(loom_run *run, uint32_t buffer) {
+    const loom_plan_buffer *b = &run->engine->plan->buffers[buffer];
+    if (b->source >= run->stage->n_inputs) return no_leaf(run, buffer, "input");
+    const loom_value *input = run->inputs[b->source];
+    if (!input || b->leaf >= input->n_leaves) return no_leaf(run, buffer, "input");
+    return loom_engine_bind(run->engine, buffer, &input->leaves[b->leaf], 0, -1);
+}
+
+static loom_status *bind_constant(loom_run *run, uint32_t buffer) {
+    const loom_plan_buffer *b = &run->engine->plan->buffers[buffer];
+    if (b->source >= run->stage->n_streams) return no_leaf(run, buffer, "stream");
+    const char *name = leaf_name(run, run->stage->streams[b->source], b->leaf);
+    const loom_value *constants = run->constants[b->source];
+    const loom_leaf *leaf = name && constants ? loom_value_find(constants, name) : NULL;
+    if (!leaf) return no_leaf(run, buffer, "the constants of stream");
+    return loom_engine_bind(run->engine, buffer, leaf, 0, -1);
+}
+
+/* Buffers of unlike kinds: those that hold whatever the chunk is. */
+static loom_status *bind_fixed(loom_run *run) {
+    const loom_plan *plan = run->engine->plan;
+    for (uint32_t b = 0; b < plan->n_buffers; b++) {
+        if (plan->buffers[b].storage == LOOM_STORE_INPUT) LOOM_TRY(bind_input(run, b));
+        if (plan->buffers[b].storage == LOOM_STORE_CONSTANT) LOOM_TRY(bind_constant(run, b));
+    }
+    return NULL;
+}
+
+static loom_status *bind_column(loom_run *run, uint32_t buffer, loom_value *const *streams, int64_t from,
+                                int64_t count) {
+    const loom_plan_buffer *b = &run->engine->plan->buffers[buffer];
+    if (b->source >= run->stage->n_streams) return no_leaf(run, buffer, "stream");
+    const char *name = leaf_name(run, run->stage->streams[b->source], b->leaf);
+    if (!name) return no_leaf(run, buffer, "stream");
+    const loom_leaf *leaf = loom_value_find(streams[b->source], name);
+    if (leaf) return loom_engine_bind(run->engine, buffer, leaf, from, count);
+    const loom_value *constants = run->constants[b->source];
+    leaf = constants ? loom_value_find(constants, name) : NULL;
+    if (!leaf) return no_leaf(run, buffer, "stream");
+    return loom_engine_bind_repeated(run->engine, buffer, leaf, count);
+}
+
+/* The columns' INPUT extents are set by whichever column defines them, so those come first. */
+static loom_status *bind_columns(loom_run *run, loom_value *const *streams, int64_t from, int64_t count) {
+    const loom_plan *plan = run->engine->plan;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t b = 0; b < plan->n_buffers; b++) {
+            if (plan->buffers[b].storage != LOOM_STORE_COLUMN) continue;
+            bool defines = false;
+            for (uint32_t e = 0; e < plan->n_extents; e++) {
+                defines = defines || (plan->extents[e].kind == LOOM_EXTENT_INPUT && plan->extents[e].buffer == b);
+            }
+            if (defines == (pass == 0)) LOOM_TRY(bind_column(run, b, streams, from, count));
+        }
+    }
+    return NULL;
+}
+
+/* ---- memory ---- */
+
+static uint64_t available(const loom_run *run) {
+    uint64_t budget = loom_memory_budget(run->executor->memory), used = loom_memory_used(run->executor->memory);
+    return used < budget ? budget - used : 0;
+}
+
+/* Bytes per element of the columns that will be copied: unaligned ones, and constants repeated. */
+static uint64_t copied_bytes(const loom_run *run, loom_value *const *streams) {
+    const loom_plan *plan = run->engine->plan;
+    uint64_t bytes = 0;
+    for (uint32_t b = 0; b < plan->n_buffers; b++) {
+        const loom_plan_buffer *buffer = &plan->buffers[b];
+        if (buffer->storage != LOOM_STORE_COLUMN || buffer->source >= run->stage->n_streams) continue;
+        const char *name = leaf_name(run, run->stage->streams[buffer->source], buffer->leaf);
+        const loom_leaf *leaf = name ? loom_value_find(streams[buffer->source], name) : NULL;
+        if (!leaf || leaf->depth == 0 || leaf->extents[0] <= 0 || loom_engine_is_aligned(leaf->data)) continue;
+        bytes += (uint64_t)(leaf->n_data / leaf->extents[0]) * loom_dtype_size(leaf->dtype);
+    }
+    return bytes;
+}
+
+/* The longest chunk, halving from `count`, whose buffers fit beside the accumulators. */
+static loom_status *choose_length(loom_run *run, loom_value *const *streams, int64_t count, int64_t *length) {
+    const loom_plan *plan = run->engine->plan;
+    uint64_t have = available(run), need, copied = copied_bytes(run, streams);
+    int64_t n = count;
+    for (;;) {
+        need = loom_engine_peak(run->engine, plan->chunk_begin, plan->n_actions, n);
+        uint64_t columns = copied ? loom_memory_rounded((uint64_t)n * copied) : 0;
+        need = need > UINT64_MAX - columns ? UINT64_MAX : need + columns;
+        if (need <= have || n <= 1) break;
+        n = n / 2;
+        if (n > CHUNK_UNIT) n = n / CHUNK_UNIT * CHUNK_UNIT;
+    }
+    if (need > have) {
+        char text[4][32];
+        return loom_status_note(loom_error(LOOM_E_MEMORY,
+                                           "one element of %s needs %s of buffers; %s of the worker's %s are free",
+                                           run->stage->label ? run->stage->label : "the stage",
+                                           loom_memory_text(need, text[0]), loom_memory_text(have, text[1]),
+                                           loom_memory_text(loom_memory_budget(run->executor->memory), text[2])),
+                                "hint: give the worker more memory (--memory)");
+    }
+    *length = n;
+    return NULL;
+}
+
+/* Accumulators as they would be made now. */
+static loom_status *accumulator_bytes(const loom_run *run, uint64_t *bytes) {
+    *bytes = 0;
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
+        if (!run->outputs[j].in_place) continue;
+        const loom_plan_output *o = &run->engine->plan->outputs[j];
+        for (uint32_t i = 0; i < o->n_leaves; i++) {
+            uint64_t leaf;
+            LOOM_TRY(loom_engine_size(run->engine, o->buffers[i], &leaf));
+            if (__builtin_add_overflow(*bytes, loom_memory_rounded(leaf), bytes)) *bytes = UINT64_MAX;
+        }
+    }
+    return NULL;
+}
+
+/* Said before anything runs: a job that cannot fit should not find out after an hour. */
+static loom_status *refuse_if_too_large(loom_run *run) {
+    const loom_plan *plan = run->engine->plan;
+    uint64_t accumulators, have = available(run);
+    LOOM_TRY(accumulator_bytes(run, &accumulators));
+    uint32_t from = plan->kind == LOOM_STAGE_TRAVERSAL ? plan->chunk_begin : 0;
+    uint64_t buffers = loom_engine_peak(run->engine, from, plan->n_actions, 1);
+    if (accumulators <= have && buffers <= have - accumulators) return NULL;
+    char text[4][32];
+    return loom_status_note(
+        loom_error(LOOM_E_MEMORY, "%s needs %s (accumulators %s, buffers %s at least); the worker has %s free",
+                   run->stage->label ? run->stage->label : "the stage",
+                   loom_memory_text(accumulators > UINT64_MAX - buffers ? UINT64_MAX : accumulators + buffers, text[0]),
+                   loom_memory_text(accumulators, text[1]), loom_memory_text(buffers, text[2]),
+                   loom_memory_text(have, text[3])),
+        "hint: give the worker more memory (--memory) or make the target smaller");
+}
+
+/* ---- running ---- */
+
+loom_status *loom_run_prepare(loom_run *run) {
+    if (run->prepared) return NULL;
+    loom_engine *engine = run->engine;
+    LOOM_TRY(bind_fixed(run));
+    engine->in_chunk = false;
+    if (engine->plan->kind == LOOM_STAGE_TRAVERSAL) {
+        LOOM_TRY(loom_engine_run(engine, 0, engine->plan->chunk_begin));
+    }
+    LOOM_TRY(refuse_if_too_large(run));
+    run->prepared = true;
+    return NULL;
+}
+
+/* Joins what this chunk gave to what the block's earlier chunks gave. */
+static loom_status *take_pending(loom_run *run, loom_value **pending) {
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
+        if (run->outputs[j].in_place) continue;
+        loom_value *value;
+        LOOM_TRY(loom_run_take_output(run, j, &value));
+        if (!pending[j]) {
+            pending[j] = value;
+            continue;
+        }
+        loom_value *earlier = pending[j];
+        pending[j] = NULL;
+        LOOM_TRY(loom_run_join(run, j, earlier, value, &pending[j]));
+    }
+    return NULL;
+}
+
+static loom_status *run_chunk(loom_run *run, loom_value *const *streams, int64_t from, int64_t count, int64_t first,
+                              loom_value **pending) {
+    loom_engine *engine = run->engine;
+    const loom_plan *plan = engine->plan;
+    engine->first = first + from;
+    loom_engine_set_chunk(engine, count);
+    LOOM_TRY(bind_columns(run, streams, from, count));
+    LOOM_TRY(loom_run_bind_accumulators(run));
+    engine->in_chunk = true;
+    loom_status *status = loom_engine_run(engine, plan->chunk_begin, plan->n_actions);
+    if (engine->accumulating && status) run->spoilt = true;
+    if (status && engine->raised_element >= 0) {
+        loom_status_note(status, "at element %" PRId64 " of the stream", engine->first + engine->raised_element);
+    }
+    if (!status) status = take_pending(run, pending);
+    loom_engine_end_chunk(engine);
+    return status;
+}
+
+loom_status *loom_run_compiled(loom_run *run, loom_value *const *streams, int64_t count, int64_t first,
+                               loom_value **pending) {
+    LOOM_TRY(loom_run_prepare(run));
+    LOOM_TRY(loom_run_bind_accumulators(run));
+    int64_t length = count, from = 0;
+    do {
+        int64_t left = count - from;
+        /* Asked for each chunk: inner extents of the columns are known once the first has been bound. */
+        if (left > 0) LOOM_TRY(choose_length(run, streams, left, &length));
+        loom_status *status = run_chunk(run, streams, from, length < left ? length : left, first, pending);
+        if (status) {
+            if (from > 0) run->spoilt = true;
+            return status;
+        }
+        from += length < left ? length : left;
+    } while (from < count);
+    return NULL;
+}

@@ -1,0 +1,119 @@
+/* Engine: executes the actions of one compiled plan on this process's threads. Private to the worker.
+ *
+ * The engine owns the linked object, the plan's extents and its buffers. It knows nothing of blocks and outputs: run.c
+ * binds inputs, streams and accumulators, has a chunk executed and takes results out.
+ *
+ * ERRORS OF THE PROGRAM. A kernel that raises goes on with a harmless value. The engine goes on too, so that the least
+ * element over all kernels of a chunk is named, but only as far as nothing can come of wrong values: it stops at the
+ * end of a turn of a loop, before the executing half of a permute, and at the end of the chunk. Threads: one call at a
+ * time; kernels run on the executor's pool.
+ */
+#ifndef LOOM_WORKER_ENGINE_H
+#define LOOM_WORKER_ENGINE_H
+
+#include "compiler/plan/plan.h"
+#include "device/cpu/memory.h"
+#include "device/cpu/pool.h"
+#include "executor/object.h"
+#include "fft/fft.h"
+#include "worker/executor.h"
+
+struct loom_executor {
+    loom_pool *pool;
+    loom_memory *memory;
+    loom_ffts *ffts;
+    char *spool;
+    atomic_bool cancelled;
+};
+
+/* What one thread hands to kernels. Padded so that errors and scratch pointers of two threads share no cache line. */
+typedef struct loom_thread {
+    _Alignas(128) loom_kernel_frame frame;
+    loom_kernel_error error;
+    loom_block scratch;
+} loom_thread;
+
+/* Time spent per label, and what is known about an action's speed. */
+typedef struct loom_action_state {
+    uint32_t time;       /* into loom_engine.times */
+    double ns_per_index; /* 0: not yet known */
+} loom_action_state;
+
+typedef struct loom_engine {
+    loom_executor *executor;
+    const loom_plan *plan;
+    loom_object *object;
+    void **kernels;  /* by plan kernel */
+    loom_fft **ffts; /* by plan fft; NULL where an extent is 0 or not known yet */
+    bool ffts_stale;
+    int64_t *extents;
+    uint32_t n_scalar_extents, *scalar_extents;
+    void **data;        /* by buffer: what kernels see; NULL where there is none now */
+    loom_block *blocks; /* by buffer: storage owned by the engine; data may be borrowed instead */
+    bool *of_chunk;     /* by buffer: storage was allocated by an action of the chunk, and ends with it */
+    int n_threads;
+    loom_thread *threads;
+    int64_t first; /* LOOM_STORE_FIRST points here */
+    int64_t raised_element;
+    bool in_chunk;     /* set by the caller around the actions of a chunk */
+    bool accumulating; /* a permute of this chunk has begun to change an accumulator */
+    loom_action_state *actions;
+    loom_run_time *times;
+    size_t n_times;
+} loom_engine;
+
+/* The plan must have passed loom_plan_check and live as long as the engine. */
+LOOM_MUST_USE loom_status *loom_engine_create(loom_executor *executor, const loom_plan *plan, const void *object,
+                                              size_t length, loom_engine **engine);
+void loom_engine_destroy(loom_engine *engine); /* NULL is fine */
+
+/* Binds elements [from, from + count) of the leaf's outermost level (count < 0: the whole leaf, no chunk axis) to a
+ * buffer. The data is borrowed where it is aligned to 64 bytes, copied otherwise. Sets INPUT extents that refer to the
+ * buffer. */
+LOOM_MUST_USE loom_status *loom_engine_bind(loom_engine *engine, uint32_t buffer, const loom_leaf *leaf, int64_t from,
+                                            int64_t count);
+/* A chunk's column whose leaf is constant: repeated `count` times. */
+LOOM_MUST_USE loom_status *loom_engine_bind_repeated(loom_engine *engine, uint32_t buffer, const loom_leaf *leaf,
+                                                     int64_t count);
+bool loom_engine_is_aligned(const void *data);
+void loom_engine_set_chunk(loom_engine *engine, int64_t count);
+
+/* Runs actions [from, to). An error that a kernel raised is the result; engine->raised_element is then its element,
+ * else -1. The caller ends the chunk in any case. */
+LOOM_MUST_USE loom_status *loom_engine_run(loom_engine *engine, uint32_t from, uint32_t to);
+/* Frees what actions of the chunk allocated and nobody took, and copies of columns. */
+void loom_engine_end_chunk(loom_engine *engine);
+
+/* Bytes and extents of a buffer as things stand. */
+LOOM_MUST_USE loom_status *loom_engine_size(const loom_engine *engine, uint32_t buffer, uint64_t *bytes);
+int64_t loom_engine_elements(const loom_engine *engine, uint32_t buffer);
+/* Most bytes that actions [from, to) have out at a time with a chunk of `count` elements, as far as extents are known.
+ */
+uint64_t loom_engine_peak(const loom_engine *engine, uint32_t from, uint32_t to, int64_t count);
+
+/* into = op(into, from) over all elements of `n` leaves of `elements` each; large ones by all threads. */
+void loom_engine_combine(loom_engine *engine, uint32_t kernel, void *const *into, void *const *from, int64_t elements);
+/* Fills with a scalar, by all threads where that pays. */
+void loom_engine_fill(loom_executor *executor, loom_dtype dtype, loom_scalar value, void *data, int64_t elements);
+void loom_engine_copy(loom_executor *executor, const void *from, void *to, uint64_t bytes);
+
+/* ---- between the engine's files ---- */
+
+/* The least error raised since the last call, as a status, or NULL; forgets it. Sets raised_element. */
+LOOM_MUST_USE loom_status *loom_engine_raised(loom_engine *engine);
+bool loom_engine_has_raised(const loom_engine *engine);
+/* Every thread gets `bytes` of scratch for this kernel. */
+LOOM_MUST_USE loom_status *loom_engine_scratch(loom_engine *engine, uint32_t kernel);
+uint64_t loom_engine_scratch_bytes(const loom_engine *engine, uint32_t kernel);
+LOOM_MUST_USE loom_status *loom_engine_cancelled(const loom_engine *engine);
+/* extents[extent], or an error of the program if it is negative; 1 for LOOM_NO_EXTENT. */
+LOOM_MUST_USE loom_status *loom_engine_extent(loom_engine *engine, uint32_t extent, int64_t *value);
+
+LOOM_MUST_USE loom_status *loom_engine_reduce(loom_engine *engine, const loom_plan_action *action);
+uint64_t loom_engine_reduce_bytes(const loom_engine *engine, const loom_plan_action *action);
+LOOM_MUST_USE loom_status *loom_engine_permute(loom_engine *engine, const loom_plan_action *action);
+uint64_t loom_engine_permute_bytes(const loom_engine *engine, const loom_plan_action *action);
+
+extern const loom_kernel_runtime loom_engine_runtime;
+
+#endif

@@ -1,0 +1,66 @@
+/* Errors that kernels raise: recorded per thread, the least element wins, turned into a status with place and text. */
+#include "common/buffer.h"
+#include "executor/engine.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool less(const loom_kernel_error *a, const loom_kernel_error *b) {
+    if (a->element != b->element) return a->element < b->element;
+    return a->site < b->site;
+}
+
+static void raise_error(const loom_kernel_frame *frame, uint32_t site, int64_t element, int64_t a, int64_t b) {
+    loom_kernel_error error = {.element = element, .site = site, .raised = 1, .a = a, .b = b};
+    if (!frame->error->raised || less(&error, frame->error)) *frame->error = error;
+}
+
+static void strip_fft(const loom_kernel_frame *frame, uint32_t fft, const void *in, void *out, int64_t batch) {
+    const loom_engine *engine = frame->executor;
+    if (engine->ffts[fft]) loom_fft_strip(engine->ffts[fft], in, out, batch);
+}
+
+const loom_kernel_runtime loom_engine_runtime = {.raise = raise_error, .fft = strip_fft};
+
+bool loom_engine_has_raised(const loom_engine *engine) {
+    for (int t = 0; t < engine->n_threads; t++) {
+        if (engine->threads[t].error.raised) return true;
+    }
+    return false;
+}
+
+/* Replaces {a} and {b} by the numbers. */
+static char *message_of(const char *format, const loom_kernel_error *error) {
+    loom_buffer text = {0};
+    for (const char *at = format; *at;) {
+        if (strncmp(at, "{a}", 3) == 0 || strncmp(at, "{b}", 3) == 0) {
+            loom_buffer_printf(&text, "%" PRId64, at[1] == 'a' ? error->a : error->b);
+            at += 3;
+        } else {
+            loom_buffer_append(&text, at++, 1);
+        }
+    }
+    char *message = loom_buffer_take(&text);
+    return message ? message : loom_xstrdup("");
+}
+
+loom_status *loom_engine_raised(loom_engine *engine) {
+    loom_kernel_error least = {0};
+    for (int t = 0; t < engine->n_threads; t++) {
+        loom_kernel_error *e = &engine->threads[t].error;
+        if (e->raised && (!least.raised || less(e, &least))) least = *e;
+        *e = (loom_kernel_error){0};
+    }
+    if (!least.raised) return NULL;
+    engine->raised_element = least.element;
+    if (least.site >= engine->plan->n_sites) {
+        return loom_error(LOOM_E_RUNTIME, "an error at element %" PRId64 " (place %" PRIu32 ")", least.element,
+                          least.site);
+    }
+    const loom_plan_site *site = &engine->plan->sites[least.site];
+    char *message = message_of(site->format, &least);
+    loom_status *status = loom_error_at(LOOM_E_RUNTIME, site->file, site->span, "%s", message);
+    free(message);
+    if (site->hint && *site->hint) loom_status_note(status, "hint: %s", site->hint);
+    return status;
+}

@@ -1,0 +1,38 @@
+#include "common/buffer.h"
+#include "common/file.h"
+#include "device/cpu/machine.h"
+#include "executor/engine.h"
+#include <stdlib.h>
+
+static loom_status *set_up(loom_executor *executor, const loom_executor_options *options) {
+    uint64_t memory = options->memory ? options->memory : loom_machine_memory() / 4 * 3;
+    executor->memory = loom_memory_create(memory);
+    if (options->spool) executor->spool = loom_xstrdup(options->spool);
+    LOOM_TRY(loom_pool_create(options->threads, &executor->pool));
+    executor->ffts = loom_ffts_create(executor->pool);
+    return NULL;
+}
+
+loom_status *loom_executor_create(const loom_executor_options *options, loom_executor **executor) {
+    loom_executor *made = loom_xcalloc(1, sizeof *made);
+    loom_status *status = set_up(made, options);
+    if (status) {
+        loom_executor_destroy(made);
+        return status;
+    }
+    *executor = made;
+    return NULL;
+}
+
+void loom_executor_destroy(loom_executor *executor) {
+    if (!executor) return;
+    loom_ffts_destroy(executor->ffts);
+    loom_pool_destroy(executor->pool);
+    loom_memory_unref(executor->memory);
+    free(executor->spool);
+    free(executor);
+}
+
+void loom_executor_cancel(loom_executor *executor) {
+    atomic_store_explicit(&executor->cancelled, true, memory_order_relaxed);
+}

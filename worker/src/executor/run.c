@@ -1,0 +1,342 @@
+#include "executor/run.h"
+#include "common/buffer.h"
+#include "executor/copy_graph.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory for plan, graph and program of one stage: beyond the largest program that is accepted, decoded. */
+#define RUN_ARENA_BYTES ((size_t)4 << 30)
+
+/* ---- creation ---- */
+
+static loom_status *check_plan(const loom_run *run, const loom_plan *plan) {
+    if (plan->kind != run->stage->kind) return loom_error(LOOM_E_DATA, "the plan is of another kind than its stage");
+    if (plan->n_outputs != run->stage->n_outputs) {
+        return loom_error(LOOM_E_DATA, "the plan has %u outputs, its stage %u", plan->n_outputs, run->stage->n_outputs);
+    }
+    if (strcmp(plan->target, loom_worker_target()) != 0) {
+        return loom_status_note(loom_error(LOOM_E_DATA, "the plan was compiled for another kind of machine"),
+                                "for %s; this worker is %s", plan->target, loom_worker_target());
+    }
+    return NULL;
+}
+
+static loom_status *set_up_engine(loom_run *run, const loom_run_description *d) {
+    loom_plan *plan;
+    LOOM_TRY(loom_plan_decode(run->arena, d->plan, d->plan_length, &plan));
+    LOOM_TRY(loom_plan_check(plan));
+    LOOM_TRY(check_plan(run, plan));
+    LOOM_TRY(loom_engine_create(run->executor, plan, d->object, d->object_length, &run->engine));
+    for (uint32_t j = 0; j < plan->n_outputs; j++) {
+        run->outputs[j].in_place = plan->outputs[j].kind == LOOM_OUT_PERMUTE;
+    }
+    return NULL;
+}
+
+static void keep_values(loom_run *run, const loom_run_description *d) {
+    uint32_t n_inputs = run->stage->n_inputs, n_streams = run->stage->n_streams;
+    run->inputs = loom_xcalloc((size_t)n_inputs + 1, sizeof *run->inputs);
+    run->constants = loom_xcalloc((size_t)n_streams + 1, sizeof *run->constants);
+    for (uint32_t i = 0; i < n_inputs && d->inputs; i++) {
+        if (d->inputs[i]) run->inputs[i] = loom_value_ref(d->inputs[i]);
+    }
+    for (uint32_t s = 0; s < n_streams && s < d->n_constants && d->constants; s++) {
+        if (d->constants[s]) run->constants[s] = loom_value_ref(d->constants[s]);
+    }
+}
+
+static loom_status *check_inputs(const loom_run *run) {
+    for (uint32_t i = 0; i < run->stage->n_inputs; i++) {
+        const loom_graph_slot *slot = &run->graph->slots[run->stage->inputs[i]];
+        if (!run->inputs[i]) return loom_error(LOOM_E_INTERNAL, "input '%s' has no value", slot->name);
+        if (run->inputs[i]->n_leaves != slot->n_leaves) {
+            return loom_error(LOOM_E_DATA, "input '%s' has %u columns, expected %u", slot->name,
+                              run->inputs[i]->n_leaves, slot->n_leaves);
+        }
+    }
+    return NULL;
+}
+
+/* Kept for functions that are interpreted later (merge, finish): decoding waits until one is called. */
+static void keep_program(loom_run *run, const loom_run_description *d) {
+    if (!d->program || d->program_length == 0) return;
+    void *copy = loom_arena_alloc(run->arena, d->program_length);
+    memcpy(copy, d->program, d->program_length);
+    run->program_bytes = copy;
+    run->program_length = d->program_length;
+}
+
+static loom_status *set_up(loom_run *run, const loom_run_description *d) {
+    if (d->stage >= d->graph->n_stages)
+        return loom_error(LOOM_E_INTERNAL, "stage %u of %u", d->stage, d->graph->n_stages);
+    run->graph = loom_copy_graph(run->arena, d->graph, d->stage);
+    run->stage = &run->graph->stages[0];
+    run->interpreted.label = "interpreted";
+    run->outputs = loom_xcalloc((size_t)run->stage->n_outputs + 1, sizeof *run->outputs);
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
+        run->outputs[j].kind = run->stage->outputs[j].kind;
+        run->outputs[j].order = run->stage->outputs[j].order;
+    }
+    keep_values(run, d);
+    keep_program(run, d);
+    LOOM_TRY(check_inputs(run));
+    bool interpret = d->interpret || run->stage->kind == LOOM_STAGE_WHOLE;
+    LOOM_TRY(interpret ? loom_run_program(run) : set_up_engine(run, d));
+    return run->engine ? loom_run_prepare(run) : NULL;
+}
+
+loom_status *loom_run_create(loom_executor *executor, const loom_run_description *description, loom_run **run) {
+    atomic_store_explicit(&executor->cancelled, false, memory_order_relaxed);
+    loom_run *made = loom_xcalloc(1, sizeof *made);
+    made->executor = executor;
+    made->arena = loom_arena_create(RUN_ARENA_BYTES);
+    jmp_buf guard;
+    loom_status *status;
+    if (setjmp(guard) == 0) {
+        loom_arena_set_guard(made->arena, &guard);
+        status = set_up(made, description);
+    } else {
+        status = loom_error(LOOM_E_LIMIT, "a stage's plan and program need more than %zu bytes", RUN_ARENA_BYTES);
+    }
+    loom_arena_set_guard(made->arena, NULL);
+    if (status) {
+        loom_run_destroy(made);
+        return status;
+    }
+    *run = made;
+    return NULL;
+}
+
+void loom_run_destroy(loom_run *run) {
+    if (!run) return;
+    uint32_t n_outputs = run->stage ? run->stage->n_outputs : 0;
+    for (uint32_t j = 0; run->outputs && j < n_outputs; j++) loom_pieces_clear(&run->outputs[j].pieces);
+    for (uint32_t i = 0; run->inputs && i < run->stage->n_inputs; i++) loom_value_unref(run->inputs[i]);
+    for (uint32_t s = 0; run->constants && s < run->stage->n_streams; s++) loom_value_unref(run->constants[s]);
+    loom_pieces_clear(&run->blocks);
+    loom_engine_destroy(run->engine);
+    free(run->outputs);
+    free(run->inputs);
+    free(run->constants);
+    loom_arena_destroy(run->arena);
+    free(run);
+}
+
+/* ---- folding ---- */
+
+static loom_status *check_streams(const loom_run *run, loom_value *const *streams, int64_t *count) {
+    for (uint32_t s = 0; s < run->stage->n_streams; s++) {
+        int64_t n;
+        LOOM_TRY(loom_run_count(run, s, streams[s], &n));
+        if (s > 0 && n != *count) {
+            return loom_error(LOOM_E_DATA, "streams of unequal length: '%s' has %" PRId64 " elements, '%s' %" PRId64,
+                              run->graph->slots[run->stage->streams[0]].name, *count,
+                              run->graph->slots[run->stage->streams[s]].name, n);
+        }
+        *count = n;
+    }
+    return NULL;
+}
+
+/* From here on the block is inside. Joining by the interpreter can fail, and then some outputs have the block and
+ * others not: the accumulator is spoilt. */
+static loom_status *commit(loom_run *run, int64_t block, int64_t n_blocks, loom_value **pending) {
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
+        loom_value *value = pending[j];
+        pending[j] = NULL;
+        loom_status *status = loom_run_add(run, j, block, n_blocks, value);
+        if (status) {
+            run->spoilt = true;
+            return status;
+        }
+    }
+    return loom_run_add_blocks(run, block, n_blocks);
+}
+
+static loom_status *fold(loom_run *run, loom_value *const *streams, int64_t block, int64_t n_blocks, int64_t first,
+                         loom_value **pending) {
+    int64_t count = 0;
+    LOOM_TRY(check_streams(run, streams, &count));
+    if (run->engine) {
+        LOOM_TRY(loom_run_compiled(run, streams, count, first, pending));
+    } else {
+        LOOM_TRY(loom_run_interpret_chunk(run, streams, first, pending));
+    }
+    return commit(run, block, n_blocks, pending);
+}
+
+static loom_status *spoilt(void) {
+    return loom_error(LOOM_E_INTERNAL, "the accumulator holds part of a block that failed and must be dropped");
+}
+
+loom_status *loom_run_fold(loom_run *run, loom_value *const *streams, int64_t block, int64_t n_blocks, int64_t first) {
+    atomic_store_explicit(&run->executor->cancelled, false, memory_order_relaxed);
+    if (run->stage->kind != LOOM_STAGE_TRAVERSAL) return loom_error(LOOM_E_INTERNAL, "a block for an array stage");
+    if (run->spoilt) return spoilt();
+    if (n_blocks < 1 || loom_run_has_blocks(run, block, n_blocks)) {
+        return loom_error(LOOM_E_INTERNAL, "block %" PRId64 " is in the accumulator already", block);
+    }
+    loom_value **pending = loom_xcalloc((size_t)run->stage->n_outputs + 1, sizeof *pending);
+    loom_status *status = fold(run, streams, block, n_blocks, first, pending);
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) loom_value_unref(pending[j]);
+    free(pending);
+    return status ? loom_status_note(status, "in block %" PRId64, block) : NULL;
+}
+
+bool loom_run_is_spoilt(const loom_run *run) {
+    return run->spoilt;
+}
+
+void loom_run_drop(loom_run *run) {
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) loom_pieces_clear(&run->outputs[j].pieces);
+    loom_pieces_clear(&run->blocks);
+    run->spoilt = false;
+}
+
+uint64_t loom_run_accumulator_bytes(const loom_run *run) {
+    uint64_t bytes = 0;
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
+        const loom_pieces *p = &run->outputs[j].pieces;
+        for (size_t i = 0; i < p->count; i++) bytes += p->at[i].value ? loom_value_bytes(p->at[i].value) : 0;
+    }
+    return bytes;
+}
+
+/* ---- deltas ---- */
+
+void loom_delta_destroy(loom_delta *delta) {
+    if (!delta) return;
+    for (size_t p = 0; p < delta->n_parts; p++) {
+        for (uint32_t j = 0; j < delta->n_outputs; j++) loom_value_unref(delta->parts[p].outputs[j]);
+        free(delta->parts[p].outputs);
+    }
+    free(delta->parts);
+    free(delta);
+}
+
+/* The pieces of an ordered output that lie in one run of blocks, as one value. Takes them out of the output. */
+static loom_status *take_run(loom_run *run, uint32_t output, const loom_piece *blocks, loom_value **value) {
+    loom_pieces *p = &run->outputs[output].pieces;
+    size_t n = 0;
+    while (n < p->count && p->at[n].first < blocks->first + blocks->n) n++;
+    if (n == 0) return NULL;
+    loom_value **parts = loom_xcalloc(n, sizeof *parts);
+    for (size_t i = 0; i < n; i++) parts[i] = p->at[i].value;
+    loom_status *status = NULL;
+    if (n == 1) {
+        *value = parts[0];
+    } else {
+        status = loom_value_concat(parts, n, value);
+    }
+    free(parts);
+    if (status) return status;
+    for (size_t i = 0; i < n && n > 1; i++) loom_value_unref(p->at[i].value);
+    memmove(p->at, p->at + n, (p->count - n) * sizeof *p->at);
+    p->count -= n;
+    return NULL;
+}
+
+static loom_status *fill_part(loom_run *run, loom_delta_part *part, const loom_piece *blocks, bool first_part) {
+    part->first_block = blocks->first;
+    part->n_blocks = blocks->n;
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
+        loom_run_output *output = &run->outputs[j];
+        if (loom_output_ordered(output)) {
+            LOOM_TRY(take_run(run, j, blocks, &part->outputs[j]));
+        } else if (first_part && output->pieces.count) {
+            part->outputs[j] = output->pieces.at[0].value;
+            output->pieces.count = 0;
+        }
+    }
+    return NULL;
+}
+
+static bool any_ordered(const loom_run *run) {
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
+        if (loom_output_ordered(&run->outputs[j])) return true;
+    }
+    return false;
+}
+
+loom_status *loom_run_take_delta(loom_run *run, loom_delta **delta) {
+    if (run->spoilt) return spoilt();
+    loom_delta *made = loom_xcalloc(1, sizeof *made);
+    made->n_outputs = run->stage->n_outputs;
+    bool ordered = any_ordered(run);
+    made->n_parts = ordered ? run->blocks.count : run->blocks.count > 0;
+    made->parts = loom_xcalloc(made->n_parts + 1, sizeof *made->parts);
+    for (size_t p = 0; p < made->n_parts; p++) {
+        made->parts[p].outputs = loom_xcalloc((size_t)made->n_outputs + 1, sizeof *made->parts[p].outputs);
+    }
+    loom_piece all = {0};
+    if (made->n_parts && !ordered) {
+        all.first = run->blocks.at[0].first;
+        for (size_t i = 0; i < run->blocks.count; i++) all.n += run->blocks.at[i].n;
+    }
+    loom_status *status = NULL;
+    for (size_t p = 0; p < made->n_parts && !status; p++) {
+        status = fill_part(run, &made->parts[p], ordered ? &run->blocks.at[p] : &all, p == 0);
+    }
+    if (status) {
+        /* Part of the content has left. */
+        run->spoilt = true;
+        loom_delta_destroy(made);
+        return status;
+    }
+    loom_pieces_clear(&run->blocks);
+    *delta = made;
+    return NULL;
+}
+
+/* ---- array stages ---- */
+
+static loom_status *compiled_array(loom_run *run, loom_value **outputs) {
+    loom_engine *engine = run->engine;
+    engine->in_chunk = true;
+    loom_engine_set_chunk(engine, 0);
+    loom_status *status = loom_engine_run(engine, 0, engine->plan->n_actions);
+    for (uint32_t j = 0; j < run->stage->n_outputs && !status; j++) status = loom_run_take_output(run, j, &outputs[j]);
+    loom_engine_end_chunk(engine);
+    return status;
+}
+
+static loom_status *interpreted_array(loom_run *run, loom_value **outputs) {
+    loom_value *result;
+    LOOM_TRY(loom_run_call(run, run->stage->function, NULL, 0, &result));
+    return loom_run_split(run, result, outputs);
+}
+
+loom_status *loom_run_array(loom_run *run, loom_pull pull, void *context, loom_value **outputs) {
+    atomic_store_explicit(&run->executor->cancelled, false, memory_order_relaxed);
+    uint32_t n = run->stage->n_outputs;
+    loom_value **made = loom_xcalloc((size_t)n + 1, sizeof *made);
+    loom_status *status;
+    if (run->stage->kind == LOOM_STAGE_WHOLE) {
+        status = loom_run_interpret_whole(run, pull, context, made);
+    } else if (run->stage->kind == LOOM_STAGE_TRAVERSAL) {
+        status = loom_error(LOOM_E_INTERNAL, "a traversal run as an array stage");
+    } else {
+        status = run->engine ? compiled_array(run, made) : interpreted_array(run, made);
+    }
+    for (uint32_t j = 0; j < n; j++) {
+        if (status) {
+            loom_value_unref(made[j]);
+        } else {
+            outputs[j] = made[j];
+        }
+    }
+    free(made);
+    return status;
+}
+
+/* ---- times ---- */
+
+size_t loom_run_times(const loom_run *run, const loom_run_time **times) {
+    if (!run->engine) {
+        *times = &run->interpreted;
+        return 1;
+    }
+    *times = run->engine->times;
+    return run->engine->n_times;
+}

@@ -1,0 +1,107 @@
+/* A stage instance. Private to the worker; the public face is worker/executor.h.
+ *
+ * Partial results live as values in `outputs`: a compiled PERMUTE's accumulator is one whose memory the kernels write,
+ * a FOLD's partial result is joined in place by the plan's combining kernel; an interpreted stage's are replaced by
+ * what its merge function gives. Everything a block contributes except permutes is first kept aside and joined only
+ * when the whole block has gone well.
+ */
+#ifndef LOOM_WORKER_RUN_H
+#define LOOM_WORKER_RUN_H
+
+#include "common/arena.h"
+#include "compiler/ir/core.h"
+#include "executor/engine.h"
+
+/* Blocks [first, first + n) and their partial result. */
+typedef struct loom_piece {
+    int64_t first, n;
+    loom_value *value;
+} loom_piece;
+
+typedef struct loom_pieces {
+    loom_piece *at; /* ascending */
+    size_t count, capacity;
+} loom_pieces;
+
+typedef struct loom_run_output {
+    loom_output_kind kind;
+    loom_merge_order order;
+    bool in_place; /* kernels accumulate into its value: compiled PERMUTE */
+    loom_pieces pieces;
+} loom_run_output;
+
+struct loom_run {
+    loom_executor *executor;
+    loom_arena *arena;
+    const loom_graph *graph; /* copy: the run's stage and all slots */
+    const loom_graph_stage *stage;
+    const loom_program *program; /* decoded when first needed */
+    const void *program_bytes;
+    size_t program_length;
+    loom_engine *engine;    /* NULL: interpreted */
+    bool prepared;          /* actions before chunk_begin have run */
+    loom_value **inputs;    /* by stage input */
+    loom_value **constants; /* by stream; NULL where there are none */
+    loom_run_output *outputs;
+    loom_pieces blocks; /* maximal runs of blocks folded; no values */
+    bool spoilt;
+    loom_run_time interpreted; /* time of interpreted functions */
+};
+
+/* ---- outputs.c ---- */
+bool loom_output_ordered(const loom_run_output *output);
+/* Takes the contents of an output's buffers as a value, named as the graph's slot: RESULT memory is handed over, other
+ * memory copied. */
+LOOM_MUST_USE loom_status *loom_run_take_output(loom_run *run, uint32_t output, loom_value **value);
+/* Accumulators of in-place outputs, made where there are none and bound to the plan's buffers. */
+LOOM_MUST_USE loom_status *loom_run_bind_accumulators(loom_run *run);
+/* The neutral partial result of an in-place output. */
+LOOM_MUST_USE loom_status *loom_run_new_accumulator(loom_run *run, uint32_t output, loom_value **value);
+uint64_t loom_value_bytes(const loom_value *value);
+/* Splits a result (o1, ..., ok) into one value per output, by the leaves of their slots. Consumes `result`. */
+LOOM_MUST_USE loom_status *loom_run_split(loom_run *run, loom_value *result, loom_value **outputs);
+/* May the data of this value be overwritten: one owner, and memory that is this process's own. */
+bool loom_value_is_ours(const loom_value *value);
+
+/* ---- pieces.c ---- */
+/* Enters blocks [first, first + n): joined to neighbours where `join` says how (NULL: kept apart, or without values).
+ */
+LOOM_MUST_USE loom_status *loom_run_add(loom_run *run, uint32_t output, int64_t first, int64_t n, loom_value *value);
+LOOM_MUST_USE loom_status *loom_run_add_blocks(loom_run *run, int64_t first, int64_t n);
+bool loom_run_has_blocks(const loom_run *run, int64_t first, int64_t n);
+void loom_pieces_clear(loom_pieces *pieces);
+
+/* ---- merge.c ---- */
+/* Joins b to a, a the earlier; consumes both. */
+LOOM_MUST_USE loom_status *loom_run_join(loom_run *run, uint32_t output, loom_value *a, loom_value *b,
+                                         loom_value **joined);
+
+/* ---- interpret.c ---- */
+LOOM_MUST_USE loom_status *loom_run_program(loom_run *run); /* decodes it if it is not yet */
+/* Calls function `f` with the stage's inputs and then `n` more arguments. */
+LOOM_MUST_USE loom_status *loom_run_call(loom_run *run, uint32_t f, loom_value *const *more, uint32_t n,
+                                         loom_value **result);
+/* Evaluates the stage's function on a chunk: outputs[0..n_outputs). */
+LOOM_MUST_USE loom_status *loom_run_interpret_chunk(loom_run *run, loom_value *const *streams, int64_t first,
+                                                    loom_value **outputs);
+LOOM_MUST_USE loom_status *loom_run_interpret_whole(loom_run *run, loom_pull pull, void *context, loom_value **outputs);
+
+/* ---- columns.c ---- */
+/* The elements of stream `s` as the interpreter wants them: all leaves of the slot in order, constant fields repeated.
+ */
+LOOM_MUST_USE loom_status *loom_run_column(loom_run *run, uint32_t s, loom_value *elements, loom_value **column);
+/* A column value without elements. */
+LOOM_MUST_USE loom_status *loom_run_empty_column(loom_run *run, uint32_t s, loom_value **column);
+/* Elements of a stream's value: the extent of the outermost level, alike in all leaves. */
+LOOM_MUST_USE loom_status *loom_run_count(const loom_run *run, uint32_t s, const loom_value *elements, int64_t *count);
+LOOM_MUST_USE loom_status *loom_value_i64(int64_t number, loom_value **value);
+
+/* ---- chunk.c ---- */
+/* Binds inputs and runs the actions before chunk_begin, once. */
+LOOM_MUST_USE loom_status *loom_run_prepare(loom_run *run);
+/* Runs one block through the plan, in as many chunks as memory asks for; pending[j] gets the partial result of output j
+ * (NULL for in-place ones). */
+LOOM_MUST_USE loom_status *loom_run_compiled(loom_run *run, loom_value *const *streams, int64_t count, int64_t first,
+                                             loom_value **pending);
+
+#endif

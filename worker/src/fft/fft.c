@@ -1,0 +1,351 @@
+/* Plans and execution of one shape.
+ *
+ * SMALL shapes have whole-transform plans for 1, 8 and 64 transforms in one go (as far as that stays in cache), each
+ * for in-place or not and aligned or not, made on first use and published by an atomic pointer. LARGE shapes (rank >=
+ * 2) are done in passes: the rows of the innermost axis, then for every other axis strips of adjacent columns, gathered
+ * into a scratch of one thread so that the transform runs on contiguous memory, and put back. The scaling of the
+ * inverse rides on the last pass.
+ */
+#include "fft/fft.h"
+#include "common/buffer.h"
+#include "fft/fftw_api.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements from which on a transform of rank >= 2 is split over the threads: half a MiB in single precision, where one
+ * transform takes a millisecond and a pass over memory costs little beside it. */
+#define LARGE_ELEMENTS ((int64_t)1 << 16)
+/* Elements of a group of transforms executed in one call: what fits the first-level cache twice. */
+#define GROUP_ELEMENTS 1024
+/* Elements per range of a parallel batch: about 100 microseconds of work. */
+#define RANGE_ELEMENTS 32768
+/* Elements up to which plans are measured; above, measuring takes longer than it saves in a job. */
+#define MEASURE_ELEMENTS 65536
+/* Bytes of each row of a strip of columns: two cache lines, so that every line fetched is used. */
+#define STRIP_BYTES 128
+
+enum {
+    N_GROUPS = 3
+};
+static const int group_size[N_GROUPS] = {1, 8, 64};
+
+/* Columns along one axis: `length` elements, `inner` apart, in strips `width` wide. */
+typedef struct axis {
+    int64_t length, inner, outer;
+    int width;
+    void *plan; /* of `width` columns in a scratch */
+} axis;
+
+struct loom_fft {
+    loom_ffts *owner;
+    loom_fft_shape shape;
+    const loom_fftw_api *api;
+    int64_t elements; /* of one transform */
+    int sign;
+    void *_Atomic plans[N_GROUPS][2][2]; /* [group][in place][aligned] */
+    pthread_mutex_t lock;                /* of making plans */
+    bool large;
+    loom_fft *rows; /* large: the innermost axis */
+    uint32_t n_axes;
+    axis *axes;
+    size_t scratch_bytes; /* largest strip */
+    loom_fft *next;
+};
+
+struct loom_ffts {
+    loom_pool *pool;
+    loom_fft *first;
+    char **scratch; /* per thread */
+    size_t scratch_bytes;
+};
+
+loom_ffts *loom_ffts_create(loom_pool *pool) {
+    loom_ffts *ffts = loom_xcalloc(1, sizeof *ffts);
+    ffts->pool = pool;
+    ffts->scratch = loom_xcalloc((size_t)loom_pool_threads(pool), sizeof *ffts->scratch);
+    return ffts;
+}
+
+static void destroy_fft(loom_fft *fft) {
+    for (int g = 0; g < N_GROUPS; g++) {
+        for (int v = 0; v < 4; v++) {
+            void *plan = atomic_load_explicit(&fft->plans[g][v / 2][v % 2], memory_order_relaxed);
+            if (plan) fft->api->destroy(plan);
+        }
+    }
+    for (uint32_t d = 0; d < fft->n_axes; d++) {
+        if (fft->axes[d].plan) fft->api->destroy(fft->axes[d].plan);
+    }
+    pthread_mutex_destroy(&fft->lock);
+    free(fft->axes);
+    free(fft);
+}
+
+void loom_ffts_destroy(loom_ffts *ffts) {
+    if (!ffts) return;
+    while (ffts->first) {
+        loom_fft *fft = ffts->first;
+        ffts->first = fft->next;
+        destroy_fft(fft);
+    }
+    for (int t = 0; t < loom_pool_threads(ffts->pool); t++) free(ffts->scratch[t]);
+    free(ffts->scratch);
+    free(ffts);
+}
+
+/* ---- plans ---- */
+
+static void *make_plan(loom_fft *fft, int group, bool in_place, bool aligned) {
+    int extents[LOOM_MAX_DEPTH];
+    for (uint32_t d = 0; d < fft->shape.rank; d++) extents[d] = (int)fft->shape.extents[d];
+    int n = group_size[group];
+    bool measure = fft->elements * n <= MEASURE_ELEMENTS;
+    return fft->api->plan((int)fft->shape.rank, extents, n, 1, (int)fft->elements, in_place, aligned, fft->sign,
+                          measure);
+}
+
+/* A plan that cannot be made for lack of memory ends the process, as small allocations do elsewhere: kernels that
+ * transform inside a strip have no way to report it. */
+static void *get_plan(loom_fft *fft, int group, bool in_place, bool aligned) {
+    void *_Atomic *slot = &fft->plans[group][in_place][aligned];
+    void *plan = atomic_load_explicit(slot, memory_order_acquire);
+    if (plan) return plan;
+    pthread_mutex_lock(&fft->lock);
+    plan = atomic_load_explicit(slot, memory_order_relaxed);
+    if (!plan) {
+        plan = make_plan(fft, group, in_place, aligned);
+        if (!plan) {
+            fprintf(stderr, "gridloom: no memory to plan a Fourier transform\n");
+            abort();
+        }
+        atomic_store_explicit(slot, plan, memory_order_release);
+    }
+    pthread_mutex_unlock(&fft->lock);
+    return plan;
+}
+
+static bool same_shape(const loom_fft_shape *a, const loom_fft_shape *b) {
+    return a->dtype == b->dtype && a->inverse == b->inverse && a->rank == b->rank &&
+           (a->rank == 0 || memcmp(a->extents, b->extents, a->rank * sizeof *a->extents) == 0);
+}
+
+static loom_status *plan_axis(loom_fft *fft, uint32_t d) {
+    axis *a = &fft->axes[fft->n_axes];
+    *a = (axis){.length = fft->shape.extents[d], .inner = 1, .outer = 1};
+    for (uint32_t k = 0; k < d; k++) a->outer *= fft->shape.extents[k];
+    for (uint32_t k = d + 1; k < fft->shape.rank; k++) a->inner *= fft->shape.extents[k];
+    if (a->length == 1) return NULL;
+    int64_t width = STRIP_BYTES / (int64_t)fft->api->element;
+    a->width = (int)(a->inner < width ? a->inner : width);
+    int length = (int)a->length;
+    a->plan = fft->api->plan(1, &length, a->width, a->width, 1, true, true, fft->sign,
+                             a->length * a->width <= MEASURE_ELEMENTS);
+    if (!a->plan) return loom_error(LOOM_E_MEMORY, "no memory to plan a Fourier transform of length %d", length);
+    fft->n_axes++;
+    size_t bytes = (size_t)a->length * (size_t)a->width * fft->api->element;
+    if (bytes > fft->scratch_bytes) fft->scratch_bytes = bytes;
+    return NULL;
+}
+
+static loom_status *plan_large(loom_ffts *ffts, loom_fft *fft) {
+    loom_fft_shape rows = {.dtype = fft->shape.dtype, .inverse = fft->shape.inverse, .rank = 1};
+    rows.extents[0] = fft->shape.extents[fft->shape.rank - 1];
+    LOOM_TRY(loom_ffts_get(ffts, &rows, &fft->rows));
+    fft->axes = loom_xcalloc(fft->shape.rank, sizeof *fft->axes);
+    for (uint32_t d = fft->shape.rank - 1; d-- > 0;) LOOM_TRY(plan_axis(fft, d));
+    return NULL;
+}
+
+static loom_status *check_shape(const loom_fft_shape *shape, int64_t *elements) {
+    if (!loom_dtype_is_complex(shape->dtype)) return loom_error(LOOM_E_INTERNAL, "a transform of real numbers");
+    if (shape->rank > LOOM_MAX_DEPTH) return loom_error(LOOM_E_LIMIT, "a transform of %u axes", shape->rank);
+    *elements = 1;
+    for (uint32_t d = 0; d < shape->rank; d++) {
+        if (shape->extents[d] < 1 || shape->extents[d] > LOOM_FFT_MAX_EXTENT ||
+            __builtin_mul_overflow(*elements, shape->extents[d], elements)) {
+            return loom_error(LOOM_E_LIMIT, "a Fourier transform of length %lld; lengths from 1 to %lld are possible",
+                              (long long)shape->extents[d], (long long)LOOM_FFT_MAX_EXTENT);
+        }
+    }
+    return NULL;
+}
+
+/* Axes of length 1 change nothing, and a shape without them is the same shape more often. */
+static loom_fft_shape without_ones(const loom_fft_shape *shape) {
+    loom_fft_shape s = {.dtype = shape->dtype, .inverse = shape->inverse};
+    for (uint32_t d = 0; d < shape->rank; d++) {
+        if (shape->extents[d] != 1) s.extents[s.rank++] = shape->extents[d];
+    }
+    return s;
+}
+
+loom_status *loom_ffts_get(loom_ffts *ffts, const loom_fft_shape *given, loom_fft **fft) {
+    int64_t elements;
+    LOOM_TRY(check_shape(given, &elements));
+    loom_fft_shape shape = without_ones(given);
+    for (loom_fft *f = ffts->first; f; f = f->next) {
+        if (same_shape(&f->shape, &shape)) {
+            *fft = f;
+            return NULL;
+        }
+    }
+    loom_fft *made = loom_xcalloc(1, sizeof *made);
+    made->owner = ffts;
+    made->shape = shape;
+    made->api = loom_fftw(shape.dtype);
+    made->elements = elements;
+    made->sign = shape.inverse ? 1 : -1;
+    made->large = shape.rank >= 2 && elements >= LARGE_ELEMENTS;
+    pthread_mutex_init(&made->lock, NULL);
+    loom_status *status = made->large ? plan_large(ffts, made) : NULL;
+    if (status) {
+        destroy_fft(made);
+        return status;
+    }
+    made->next = ffts->first;
+    ffts->first = made;
+    *fft = made;
+    return NULL;
+}
+
+/* ---- execution on one thread ---- */
+
+static void scale(loom_dtype dtype, void *data, int64_t elements, double factor) {
+    if (dtype == LOOM_C64) {
+        float *x = data, f = (float)factor;
+        for (int64_t i = 0; i < 2 * elements; i++) x[i] *= f;
+    } else {
+        double *x = data;
+        for (int64_t i = 0; i < 2 * elements; i++) x[i] *= factor;
+    }
+}
+
+/* Without the scaling. */
+static void strip_unscaled(loom_fft *fft, const char *in, char *out, int64_t batch) {
+    size_t bytes = (size_t)fft->elements * fft->api->element;
+    bool in_place = in == out;
+    bool aligned = fft->api->aligned(in) && fft->api->aligned(out) && (batch == 1 || fft->api->aligned(in + bytes));
+    int group = N_GROUPS - 1;
+    while (batch > 0) {
+        while (group > 0 && (group_size[group] > batch || fft->elements * group_size[group] > GROUP_ELEMENTS)) group--;
+        void *plan = get_plan(fft, group, in_place, aligned);
+        int64_t n = group_size[group];
+        for (; batch >= n; batch -= n) {
+            fft->api->execute(plan, in, out);
+            in += (size_t)n * bytes;
+            out += (size_t)n * bytes;
+        }
+    }
+}
+
+void loom_fft_strip(loom_fft *fft, const void *in, void *out, int64_t batch) {
+    size_t bytes = (size_t)fft->elements * fft->api->element;
+    if (fft->elements == 1) {
+        if (in != out && batch > 0) memcpy(out, in, (size_t)batch * bytes);
+        return;
+    }
+    if (!fft->shape.inverse) {
+        strip_unscaled(fft, in, out, batch);
+        return;
+    }
+    /* In pieces that are still in cache when they are scaled. */
+    int64_t piece = RANGE_ELEMENTS / 4 / fft->elements;
+    if (piece < 1) piece = 1;
+    for (int64_t t = 0; t < batch; t += piece) {
+        int64_t n = batch - t < piece ? batch - t : piece;
+        char *to = (char *)out + (size_t)t * bytes;
+        strip_unscaled(fft, (const char *)in + (size_t)t * bytes, to, n);
+        scale(fft->shape.dtype, to, n * fft->elements, 1.0 / (double)fft->elements);
+    }
+}
+
+/* ---- execution on all threads ---- */
+
+typedef struct pass {
+    loom_fft *fft;
+    const char *in;
+    char *out;
+    const axis *axis;
+    double factor; /* 1: no scaling */
+} pass;
+
+static void batch_body(void *context, int thread, int64_t from, int64_t to) {
+    (void)thread;
+    const pass *p = context;
+    size_t bytes = (size_t)p->fft->elements * p->fft->api->element;
+    loom_fft_strip(p->fft, p->in + (size_t)from * bytes, p->out + (size_t)from * bytes, to - from);
+}
+
+static void rows_body(void *context, int thread, int64_t from, int64_t to) {
+    (void)thread;
+    const pass *p = context;
+    loom_fft *rows = p->fft->rows;
+    size_t bytes = (size_t)rows->elements * rows->api->element;
+    strip_unscaled(rows, p->in + (size_t)from * bytes, p->out + (size_t)from * bytes, to - from);
+    if (p->factor != 1) {
+        scale(rows->shape.dtype, p->out + (size_t)from * bytes, (to - from) * rows->elements, p->factor);
+    }
+}
+
+/* Strip number `s` of the axis: strips of one outer index one after the other. */
+static void strip_of_columns(const pass *p, char *scratch, int64_t s) {
+    const axis *a = p->axis;
+    size_t element = p->fft->api->element;
+    int64_t strips = (a->inner + a->width - 1) / a->width;
+    int64_t first = s % strips * a->width;
+    int64_t width = a->inner - first < a->width ? a->inner - first : a->width;
+    char *base = p->out + (size_t)(s / strips * a->length * a->inner + first) * element;
+    size_t stride = (size_t)a->inner * element, packed = (size_t)a->width * element, bytes = (size_t)width * element;
+    for (int64_t i = 0; i < a->length; i++) memcpy(scratch + (size_t)i * packed, base + (size_t)i * stride, bytes);
+    p->fft->api->execute(a->plan, scratch, scratch);
+    if (p->factor != 1) scale(p->fft->shape.dtype, scratch, a->length * a->width, p->factor);
+    for (int64_t i = 0; i < a->length; i++) memcpy(base + (size_t)i * stride, scratch + (size_t)i * packed, bytes);
+}
+
+static void columns_body(void *context, int thread, int64_t from, int64_t to) {
+    const pass *p = context;
+    for (int64_t s = from; s < to; s++) strip_of_columns(p, p->fft->owner->scratch[thread], s);
+}
+
+/* Zeroed: the unused columns of a narrow last strip are transformed too and must be numbers. */
+static loom_status *grow_scratch(loom_ffts *ffts, size_t bytes) {
+    if (bytes <= ffts->scratch_bytes) return NULL;
+    size_t rounded = (bytes + 63) / 64 * 64;
+    for (int t = 0; t < loom_pool_threads(ffts->pool); t++) {
+        free(ffts->scratch[t]);
+        ffts->scratch[t] = aligned_alloc(64, rounded);
+        ffts->scratch_bytes = 0;
+        if (!ffts->scratch[t])
+            return loom_error(LOOM_E_MEMORY, "no memory for a Fourier transform: %zu bytes", rounded);
+        memset(ffts->scratch[t], 0, rounded);
+    }
+    ffts->scratch_bytes = rounded;
+    return NULL;
+}
+
+static loom_status *run_large(loom_fft *fft, const void *in, void *out, int64_t batch, const atomic_bool *stop) {
+    loom_pool *pool = fft->owner->pool;
+    LOOM_TRY(grow_scratch(fft->owner, fft->scratch_bytes));
+    double factor = fft->shape.inverse ? 1.0 / (double)fft->elements : 1.0;
+    pass p = {.fft = fft, .in = in, .out = out, .factor = fft->n_axes ? 1.0 : factor};
+    int64_t grain = RANGE_ELEMENTS / fft->rows->elements;
+    loom_pool_for(pool, batch * (fft->elements / fft->rows->elements), grain, stop, rows_body, &p);
+    for (uint32_t d = 0; d < fft->n_axes; d++) {
+        p.axis = &fft->axes[d];
+        p.factor = d + 1 == fft->n_axes ? factor : 1.0;
+        int64_t strips = (p.axis->inner + p.axis->width - 1) / p.axis->width;
+        grain = RANGE_ELEMENTS / (p.axis->length * p.axis->width);
+        loom_pool_for(pool, batch * p.axis->outer * strips, grain, stop, columns_body, &p);
+    }
+    return NULL;
+}
+
+loom_status *loom_fft_run(loom_fft *fft, const void *in, void *out, int64_t batch, const atomic_bool *stop) {
+    if (batch <= 0) return NULL;
+    if (fft->large) return run_large(fft, in, out, batch, stop);
+    pass p = {.fft = fft, .in = in, .out = out};
+    int64_t grain = RANGE_ELEMENTS / fft->elements;
+    loom_pool_for(fft->owner->pool, batch, grain, stop, batch_body, &p);
+    return NULL;
+}

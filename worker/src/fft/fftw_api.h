@@ -1,0 +1,20 @@
+/* FFTW's two precisions behind one table. Private to fft/. */
+#ifndef LOOM_WORKER_FFTW_API_H
+#define LOOM_WORKER_FFTW_API_H
+
+#include "common/dtype.h"
+
+typedef struct loom_fftw_api {
+    size_t element; /* bytes of a complex number */
+    /* `howmany` transforms of rank `rank`; element i of transform t is at i * stride + t * dist. Allocates and frees
+     * arrays to plan on. in_place, aligned: what later calls of execute will have. NULL if no plan can be made. */
+    void *(*plan)(int rank, const int *extents, int howmany, int stride, int dist, bool in_place, bool aligned,
+                  int sign, bool measure);
+    void (*execute)(void *plan, const void *in, void *out);
+    void (*destroy)(void *plan);
+    bool (*aligned)(const void *data);
+} loom_fftw_api;
+
+const loom_fftw_api *loom_fftw(loom_dtype dtype); /* c64, c128 */
+
+#endif
