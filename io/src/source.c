@@ -8,8 +8,8 @@
 loom_status *loom_source_read(loom_source *source, int64_t first, int64_t count, loom_value **elements) {
     if (first < 0 || count < 0 || first > source->n_elements || count > source->n_elements - first) {
         return loom_error(LOOM_E_PROTOCOL,
-                          "elements %" PRId64 " to %" PRId64 " were asked of a stream of %" PRId64 " elements", first,
-                          first + count, source->n_elements);
+                          "%" PRId64 " elements from number %" PRId64 " on were asked of a stream of %" PRId64, count,
+                          first, source->n_elements);
     }
     for (uint32_t s = 0; s < source->n_segments; s++) {
         int64_t end = source->segment_first[s + 1];
