@@ -206,8 +206,22 @@ static void wrap(FILE *to, const char *text, int column, int at) {
     fputc('\n', to);
 }
 
+/* Paragraphs, separated by blank lines, each wrapped. */
+static void put_paragraphs(FILE *to, const char *text) {
+    while (*text) {
+        const char *end = strstr(text, "\n\n");
+        size_t n = end ? (size_t)(end - text) : strlen(text);
+        char *paragraph = loom_xprintf("%.*s", (int)n, text);
+        fputc('\n', to);
+        wrap(to, paragraph, 0, 0);
+        free(paragraph);
+        text += n + (end ? 2 : 0);
+    }
+}
+
 void loom_options_help(const loom_command_text *text, const loom_option *options, FILE *to) {
-    fprintf(to, "usage: %s %s\n\n%s\n", text->program, text->synopsis, text->description);
+    fprintf(to, "usage: %s %s\n", text->program, text->synopsis);
+    put_paragraphs(to, text->description);
     if (options->name) fprintf(to, "\noptions:\n");
     for (const loom_option *o = options; o->name; o++) {
         char letter[8] = "    ";
