@@ -20,8 +20,9 @@
 #define GROUP_ELEMENTS 1024
 /* Elements per range of a parallel batch: about 100 microseconds of work. */
 #define RANGE_ELEMENTS 32768
-/* Elements up to which plans are measured; above, measuring takes longer than it saves in a job. */
-#define MEASURE_ELEMENTS 65536
+/* Elements up to which plans of two axes or more are measured: there it gains up to a third, within MEASURE_SECONDS.
+ * For one axis, and for large transforms, FFTW's estimate is as good as what can be measured in that time. */
+#define MEASURE_ELEMENTS 8192
 /* Bytes of each row of a strip of columns: two cache lines, so that every line fetched is used. */
 #define STRIP_BYTES 128
 
@@ -32,10 +33,16 @@ static const int group_size[N_GROUPS] = {1, 8, 64};
 
 /* Columns along one axis: `length` elements, `inner` apart, in strips `width` wide. */
 typedef struct axis {
-    int64_t length, inner, outer;
-    int width;
-    void *plan; /* of `width` columns in a scratch */
+    int64_t length, inner, outer, width;
+    loom_fft *fft; /* of one column, contiguous */
 } axis;
+
+/* Elements between columns in the scratch: apart from whole cache lines by an odd number of them, so that columns whose
+ * length is a power of two do not fall into the same sets. */
+static int64_t column_stride(int64_t length) {
+    int64_t lines = (length + 7) / 8;
+    return (lines | 1) * 8;
+}
 
 struct loom_fft {
     loom_ffts *owner;
@@ -74,9 +81,6 @@ static void destroy_fft(loom_fft *fft) {
             if (plan) fft->api->destroy(plan);
         }
     }
-    for (uint32_t d = 0; d < fft->n_axes; d++) {
-        if (fft->axes[d].plan) fft->api->destroy(fft->axes[d].plan);
-    }
     pthread_mutex_destroy(&fft->lock);
     free(fft->axes);
     free(fft);
@@ -100,7 +104,7 @@ static void *make_plan(loom_fft *fft, int group, bool in_place, bool aligned) {
     int extents[LOOM_MAX_DEPTH];
     for (uint32_t d = 0; d < fft->shape.rank; d++) extents[d] = (int)fft->shape.extents[d];
     int n = group_size[group];
-    bool measure = fft->elements * n <= MEASURE_ELEMENTS;
+    bool measure = fft->shape.rank > 1 && fft->elements * n <= MEASURE_ELEMENTS;
     return fft->api->plan((int)fft->shape.rank, extents, n, 1, (int)fft->elements, in_place, aligned, fft->sign,
                           measure);
 }
@@ -130,30 +134,28 @@ static bool same_shape(const loom_fft_shape *a, const loom_fft_shape *b) {
            (a->rank == 0 || memcmp(a->extents, b->extents, a->rank * sizeof *a->extents) == 0);
 }
 
-static loom_status *plan_axis(loom_fft *fft, uint32_t d) {
-    axis *a = &fft->axes[fft->n_axes];
+static loom_status *plan_row(loom_ffts *ffts, const loom_fft *fft, uint32_t d, loom_fft **row) {
+    loom_fft_shape shape = {.dtype = fft->shape.dtype, .inverse = fft->shape.inverse, .rank = 1};
+    shape.extents[0] = fft->shape.extents[d];
+    return loom_ffts_get(ffts, &shape, row);
+}
+
+static loom_status *plan_axis(loom_ffts *ffts, loom_fft *fft, uint32_t d) {
+    axis *a = &fft->axes[fft->n_axes++];
     *a = (axis){.length = fft->shape.extents[d], .inner = 1, .outer = 1};
     for (uint32_t k = 0; k < d; k++) a->outer *= fft->shape.extents[k];
     for (uint32_t k = d + 1; k < fft->shape.rank; k++) a->inner *= fft->shape.extents[k];
-    if (a->length == 1) return NULL;
     int64_t width = STRIP_BYTES / (int64_t)fft->api->element;
-    a->width = (int)(a->inner < width ? a->inner : width);
-    int length = (int)a->length;
-    a->plan = fft->api->plan(1, &length, a->width, a->width, 1, true, true, fft->sign,
-                             a->length * a->width <= MEASURE_ELEMENTS);
-    if (!a->plan) return loom_error(LOOM_E_MEMORY, "no memory to plan a Fourier transform of length %d", length);
-    fft->n_axes++;
-    size_t bytes = (size_t)a->length * (size_t)a->width * fft->api->element;
+    a->width = a->inner < width ? a->inner : width;
+    size_t bytes = (size_t)(column_stride(a->length) * a->width) * fft->api->element;
     if (bytes > fft->scratch_bytes) fft->scratch_bytes = bytes;
-    return NULL;
+    return plan_row(ffts, fft, d, &a->fft);
 }
 
 static loom_status *plan_large(loom_ffts *ffts, loom_fft *fft) {
-    loom_fft_shape rows = {.dtype = fft->shape.dtype, .inverse = fft->shape.inverse, .rank = 1};
-    rows.extents[0] = fft->shape.extents[fft->shape.rank - 1];
-    LOOM_TRY(loom_ffts_get(ffts, &rows, &fft->rows));
     fft->axes = loom_xcalloc(fft->shape.rank, sizeof *fft->axes);
-    for (uint32_t d = fft->shape.rank - 1; d-- > 0;) LOOM_TRY(plan_axis(fft, d));
+    LOOM_TRY(plan_row(ffts, fft, fft->shape.rank - 1, &fft->rows));
+    for (uint32_t d = fft->shape.rank - 1; d-- > 0;) LOOM_TRY(plan_axis(ffts, fft, d));
     return NULL;
 }
 
@@ -288,19 +290,48 @@ static void rows_body(void *context, int thread, int64_t from, int64_t to) {
     }
 }
 
+/* Elements of 8 and 16 bytes from rows `from_stride` apart to columns `to_stride` apart, in squares of 8 by 8: whole
+ * cache lines on both sides. */
+#define DEFINE_TRANSPOSE(name, type)                                                                                   \
+    static void name(const type *from, int64_t from_stride, type *to, int64_t to_stride, int64_t rows,                 \
+                     int64_t columns, type factor) {                                                                   \
+        for (int64_t r = 0; r < rows; r += 8) {                                                                        \
+            int64_t r_end = rows - r < 8 ? rows : r + 8;                                                               \
+            for (int64_t c = 0; c < columns; c++) {                                                                    \
+                for (int64_t k = r; k < r_end; k++) {                                                                  \
+                    to[2 * (c * to_stride + k)] = from[2 * (k * from_stride + c)] * factor;                            \
+                    to[2 * (c * to_stride + k) + 1] = from[2 * (k * from_stride + c) + 1] * factor;                    \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+DEFINE_TRANSPOSE(transpose_single, float)
+DEFINE_TRANSPOSE(transpose_double, double)
+
+static void transpose(loom_dtype dtype, const void *from, int64_t from_stride, void *to, int64_t to_stride,
+                      int64_t rows, int64_t columns, double factor) {
+    if (dtype == LOOM_C64) {
+        transpose_single(from, from_stride, to, to_stride, rows, columns, (float)factor);
+    } else {
+        transpose_double(from, from_stride, to, to_stride, rows, columns, factor);
+    }
+}
+
 /* Strip number `s` of the axis: strips of one outer index one after the other. */
 static void strip_of_columns(const pass *p, char *scratch, int64_t s) {
     const axis *a = p->axis;
+    loom_dtype dtype = p->fft->shape.dtype;
     size_t element = p->fft->api->element;
-    int64_t strips = (a->inner + a->width - 1) / a->width;
+    int64_t strips = (a->inner + a->width - 1) / a->width, stride = column_stride(a->length);
     int64_t first = s % strips * a->width;
     int64_t width = a->inner - first < a->width ? a->inner - first : a->width;
     char *base = p->out + (size_t)(s / strips * a->length * a->inner + first) * element;
-    size_t stride = (size_t)a->inner * element, packed = (size_t)a->width * element, bytes = (size_t)width * element;
-    for (int64_t i = 0; i < a->length; i++) memcpy(scratch + (size_t)i * packed, base + (size_t)i * stride, bytes);
-    p->fft->api->execute(a->plan, scratch, scratch);
-    if (p->factor != 1) scale(p->fft->shape.dtype, scratch, a->length * a->width, p->factor);
-    for (int64_t i = 0; i < a->length; i++) memcpy(base + (size_t)i * stride, scratch + (size_t)i * packed, bytes);
+    transpose(dtype, base, a->inner, scratch, stride, a->length, width, 1);
+    for (int64_t c = 0; c < width; c++) {
+        char *column = scratch + (size_t)(c * stride) * element;
+        strip_unscaled(a->fft, column, column, 1);
+    }
+    transpose(dtype, scratch, stride, base, a->inner, width, a->length, p->factor);
 }
 
 static void columns_body(void *context, int thread, int64_t from, int64_t to) {
@@ -308,7 +339,6 @@ static void columns_body(void *context, int thread, int64_t from, int64_t to) {
     for (int64_t s = from; s < to; s++) strip_of_columns(p, p->fft->owner->scratch[thread], s);
 }
 
-/* Zeroed: the unused columns of a narrow last strip are transformed too and must be numbers. */
 static loom_status *grow_scratch(loom_ffts *ffts, size_t bytes) {
     if (bytes <= ffts->scratch_bytes) return NULL;
     size_t rounded = (bytes + 63) / 64 * 64;
@@ -318,7 +348,6 @@ static loom_status *grow_scratch(loom_ffts *ffts, size_t bytes) {
         ffts->scratch_bytes = 0;
         if (!ffts->scratch[t])
             return loom_error(LOOM_E_MEMORY, "no memory for a Fourier transform: %zu bytes", rounded);
-        memset(ffts->scratch[t], 0, rounded);
     }
     ffts->scratch_bytes = rounded;
     return NULL;
