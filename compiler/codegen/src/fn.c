@@ -1,0 +1,318 @@
+/* Functions under construction: entry block, places of values, loads and stores with alias scopes, loops, errors.
+ *
+ * The entry block holds what does not change in a call: pointers of buffers and extents, loaded when first asked for.
+ * Every load and store carries the scope of the memory it touches; when the function is closed each is told not to
+ * alias the other scopes of the function, without which no loop over two buffers could be vectorised. */
+#include "gen.h"
+#include <string.h>
+
+enum {
+    FRAME_BUFFERS,
+    FRAME_EXTENTS,
+    FRAME_SCRATCH,
+    FRAME_ERROR,
+    FRAME_RUNTIME
+};
+
+void loom_gen_fail(loom_gen *g, const char *format, ...) {
+    if (g->error) return;
+    va_list arguments;
+    va_start(arguments, format);
+    g->error = loom_verror(LOOM_E_INTERNAL, format, arguments);
+    va_end(arguments);
+}
+
+LLVMValueRef loom_fn_i64(const loom_fn *fn, int64_t value) {
+    return LLVMConstInt(fn->g->i64, (unsigned long long)value, 1);
+}
+
+LLVMBasicBlockRef loom_fn_block(loom_fn *fn, const char *name) {
+    return LLVMAppendBasicBlockInContext(fn->g->context, fn->function, name);
+}
+
+LLVMValueRef loom_fn_param(const loom_fn *fn, uint32_t i) {
+    return LLVMGetParam(fn->function, i);
+}
+
+uint32_t loom_fn_new_scope(loom_fn *fn) {
+    return fn->n_scopes++;
+}
+
+void loom_fn_open(loom_gen *g, loom_fn *fn, const char *symbol, const LLVMTypeRef *parameters, uint32_t n) {
+    LLVMTypeRef types[8] = {g->ptr};
+    memcpy(types + 1, parameters, n * sizeof *types);
+    *fn = (loom_fn){.g = g, .op = LOOM_NONE};
+    fn->function = LLVMAddFunction(g->module, symbol, LLVMFunctionType(g->none, types, n + 1, 0));
+    fn->extent = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, g->extents.count + 1);
+    fn->place = LOOM_NEW_ARRAY(g->arena, loom_place, (size_t)g->l->n_values + 1);
+    fn->memo = LOOM_NEW_ARRAY(g->arena, loom_sv, (size_t)g->l->n_exprs + 1);
+    fn->results = LOOM_NEW_ARRAY(g->arena, loom_sv *, (size_t)g->l->n_exprs + 1);
+    fn->params = LOOM_NEW_ARRAY(g->arena, const loom_sv *, (size_t)g->l->n_blocks + 1);
+    fn->touched = LOOM_NEW_ARRAY(g->arena, bool, g->buffers.count + 1);
+    fn->n_scopes = (uint32_t)g->buffers.count;
+    LLVMBasicBlockRef entry = loom_fn_block(fn, "entry");
+    fn->body = loom_fn_block(fn, "body");
+    fn->exit = loom_fn_block(fn, "done");
+    fn->entry = LLVMCreateBuilderInContext(g->context);
+    fn->b = LLVMCreateBuilderInContext(g->context);
+    LLVMPositionBuilderAtEnd(fn->entry, entry);
+    LLVMPositionBuilderAtEnd(fn->b, fn->body);
+    fn->frame = LLVMGetParam(fn->function, 0);
+}
+
+static LLVMMetadataRef scope_node(const loom_gen *g, LLVMMetadataRef domain, uint32_t scope) {
+    char name[32];
+    int length = snprintf(name, sizeof name, "m%u", scope);
+    LLVMMetadataRef parts[2] = {LLVMMDStringInContext2(g->context, name, (size_t)length), domain};
+    return LLVMMDNodeInContext2(g->context, parts, 2);
+}
+
+/* Scopes of one function stand in a domain of its own, named after it, for inlining may bring two functions together.
+ */
+static void tag_memory(loom_fn *fn) {
+    loom_gen *g = fn->g;
+    size_t length;
+    const char *symbol = LLVMGetValueName2(fn->function, &length);
+    LLVMMetadataRef name = LLVMMDStringInContext2(g->context, symbol, length);
+    LLVMMetadataRef domain = LLVMMDNodeInContext2(g->context, &name, 1);
+    LLVMMetadataRef *node = LOOM_NEW_ARRAY(g->arena, LLVMMetadataRef, (size_t)fn->n_scopes + 1);
+    LLVMMetadataRef *others = LOOM_NEW_ARRAY(g->arena, LLVMMetadataRef, (size_t)fn->n_scopes + 1);
+    LLVMValueRef *own_list = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, (size_t)fn->n_scopes + 1);
+    LLVMValueRef *other_list = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, (size_t)fn->n_scopes + 1);
+    for (size_t i = 0; i < fn->tagged.count; i++) {
+        uint32_t s = fn->tagged.at[i].scope;
+        if (!node[s]) node[s] = scope_node(g, domain, s);
+    }
+    for (uint32_t s = 0; s < fn->n_scopes; s++) {
+        unsigned n = 0;
+        for (uint32_t o = 0; node[s] && o < fn->n_scopes; o++) {
+            if (o != s && node[o]) others[n++] = node[o];
+        }
+        if (!node[s]) continue;
+        own_list[s] = LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, &node[s], 1));
+        if (n) other_list[s] = LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, others, n));
+    }
+    for (size_t i = 0; i < fn->tagged.count; i++) {
+        const loom_tagged *t = &fn->tagged.at[i];
+        LLVMSetMetadata(t->instruction, g->md_scope, own_list[t->scope]);
+        if (other_list[t->scope]) LLVMSetMetadata(t->instruction, g->md_noalias, other_list[t->scope]);
+    }
+}
+
+void loom_fn_close(loom_fn *fn) {
+    LLVMBuildBr(fn->b, fn->exit);
+    LLVMBuildBr(fn->entry, fn->body);
+    LLVMPositionBuilderAtEnd(fn->b, fn->exit);
+    LLVMBuildRetVoid(fn->b);
+    tag_memory(fn);
+    LLVMDisposeBuilder(fn->b);
+    LLVMDisposeBuilder(fn->entry);
+}
+
+/* A member of the frame, or of an array in it; neither changes during a call. */
+static LLVMValueRef load_member(loom_fn *fn, LLVMTypeRef type, LLVMValueRef address) {
+    LLVMValueRef value = LLVMBuildLoad2(fn->entry, type, address, "");
+    LLVMSetMetadata(value, fn->g->md_invariant, fn->g->empty_md);
+    return value;
+}
+
+static LLVMValueRef frame_member(loom_fn *fn, unsigned member) {
+    LLVMValueRef address = LLVMBuildStructGEP2(fn->entry, fn->g->frame_type, fn->frame, member, "");
+    return load_member(fn, fn->g->ptr, address);
+}
+
+LLVMValueRef loom_fn_extent(loom_fn *fn, loom_axis_id axis) {
+    loom_gen *g = fn->g;
+    uint32_t e = g->axis_extent[axis];
+    if (g->l->axes[axis].kind == LOOM_AXIS_CONST) return loom_fn_i64(fn, g->l->axes[axis].extent);
+    if (!fn->extent[e]) {
+        LLVMValueRef index = loom_fn_i64(fn, e);
+        LLVMValueRef address = LLVMBuildInBoundsGEP2(fn->entry, g->i64, frame_member(fn, FRAME_EXTENTS), &index, 1, "");
+        fn->extent[e] = load_member(fn, g->i64, address);
+    }
+    return fn->extent[e];
+}
+
+loom_place loom_fn_buffer(loom_fn *fn, uint32_t buffer) {
+    loom_gen *g = fn->g;
+    LLVMValueRef index = loom_fn_i64(fn, buffer);
+    LLVMValueRef address = LLVMBuildInBoundsGEP2(fn->entry, g->ptr, frame_member(fn, FRAME_BUFFERS), &index, 1, "");
+    LLVMValueRef base = load_member(fn, g->ptr, address);
+    LLVMSetMetadata(base, g->md_align, g->align64_md);
+    fn->touched[buffer] = true;
+    return (loom_place){.base = base, .scope = buffer, .constant = g->buffers.at[buffer].storage <= LOOM_STORE_FIRST};
+}
+
+const loom_place *loom_fn_place(loom_fn *fn, loom_lvalue_id value) {
+    loom_place *place = &fn->place[value];
+    if (place->base) return place;
+    uint32_t buffer = fn->g->value_buffer[value];
+    if (buffer == LOOM_NONE) {
+        loom_gen_fail(fn->g, "value %u has no memory where it is used", value);
+        buffer = 0;
+    }
+    *place = loom_fn_buffer(fn, buffer);
+    return place;
+}
+
+static LLVMValueRef element_address(loom_fn *fn, loom_dtype dtype, LLVMValueRef base, LLVMValueRef offset,
+                                    unsigned part) {
+    LLVMTypeRef type = loom_gen_memory(fn->g, dtype);
+    if (loom_dtype_is_complex(dtype)) {
+        offset = LLVMBuildNSWMul(fn->b, offset, loom_fn_i64(fn, 2), "");
+        if (part) offset = LLVMBuildNSWAdd(fn->b, offset, loom_fn_i64(fn, 1), "");
+    }
+    return LLVMBuildInBoundsGEP2(fn->b, type, base, &offset, 1, "");
+}
+
+static void tag(loom_fn *fn, LLVMValueRef instruction, uint32_t scope) {
+    loom_tagged t = {instruction, scope};
+    LOOM_PUSH(fn->g->arena, fn->tagged, t);
+}
+
+static LLVMValueRef load_part(loom_fn *fn, loom_dtype dtype, LLVMValueRef address, uint32_t scope, bool constant) {
+    LLVMValueRef value = LLVMBuildLoad2(fn->b, loom_gen_memory(fn->g, dtype), address, "");
+    tag(fn, value, scope);
+    if (constant) LLVMSetMetadata(value, fn->g->md_invariant, fn->g->empty_md);
+    return dtype == LOOM_BOOL ? LLVMBuildTrunc(fn->b, value, fn->g->i1, "") : value;
+}
+
+loom_sv loom_fn_load(loom_fn *fn, loom_dtype dtype, LLVMValueRef base, LLVMValueRef offset, uint32_t scope,
+                     bool constant) {
+    loom_sv value = {load_part(fn, dtype, element_address(fn, dtype, base, offset, 0), scope, constant), NULL};
+    if (loom_dtype_is_complex(dtype))
+        value.im = load_part(fn, dtype, element_address(fn, dtype, base, offset, 1), scope, constant);
+    return value;
+}
+
+void loom_fn_store(loom_fn *fn, loom_dtype dtype, LLVMValueRef base, LLVMValueRef offset, uint32_t scope,
+                   loom_sv value) {
+    LLVMValueRef part = dtype == LOOM_BOOL ? LLVMBuildZExt(fn->b, value.re, fn->g->i8, "") : value.re;
+    tag(fn, LLVMBuildStore(fn->b, part, element_address(fn, dtype, base, offset, 0)), scope);
+    if (!loom_dtype_is_complex(dtype)) return;
+    tag(fn, LLVMBuildStore(fn->b, value.im, element_address(fn, dtype, base, offset, 1)), scope);
+}
+
+LLVMValueRef loom_fn_offset(loom_fn *fn, loom_lvalue_id value, const LLVMValueRef *indices) {
+    const loom_lvalue *v = &fn->g->l->values[value];
+    LLVMValueRef origin = loom_fn_place(fn, value)->chunk_origin, offset = NULL;
+    for (uint32_t i = 0; i < v->n_axes; i++) {
+        LLVMValueRef index = i == 0 && origin ? LLVMBuildNSWSub(fn->b, indices[0], origin, "") : indices[i];
+        if (offset) {
+            LLVMValueRef scaled = LLVMBuildNSWMul(fn->b, offset, loom_fn_extent(fn, v->axes[i]), "");
+            offset = LLVMBuildNSWAdd(fn->b, scaled, index, "");
+        } else {
+            offset = index;
+        }
+    }
+    return offset ? offset : loom_fn_i64(fn, 0);
+}
+
+/* ---- errors ---- */
+
+/* One cold function that calls the runtime, so that the hot ones stay small. */
+static LLVMValueRef raise_function(loom_gen *g) {
+    if (g->raise) return g->raise;
+    LLVMTypeRef types[] = {g->ptr, g->i32, g->i64, g->i64, g->i64};
+    LLVMTypeRef type = LLVMFunctionType(g->none, types, 5, 0);
+    LLVMValueRef f = g->raise = LLVMAddFunction(g->module, "loom_raise", type);
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    loom_gen_attribute(g, f, "noinline");
+    loom_gen_attribute(g, f, "cold");
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(g->context);
+    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(g->context, f, "entry"));
+    LLVMValueRef frame = LLVMGetParam(f, 0);
+    LLVMValueRef runtime =
+        LLVMBuildLoad2(b, g->ptr, LLVMBuildStructGEP2(b, g->frame_type, frame, FRAME_RUNTIME, ""), "");
+    LLVMValueRef callee = LLVMBuildLoad2(b, g->ptr, LLVMBuildStructGEP2(b, g->runtime_type, runtime, 0, ""), "");
+    LLVMValueRef arguments[5];
+    LLVMGetParams(f, arguments);
+    LLVMBuildCall2(b, type, callee, arguments, 5, "");
+    LLVMBuildRetVoid(b);
+    LLVMDisposeBuilder(b);
+    return f;
+}
+
+static LLVMValueRef as_i64(loom_fn *fn, LLVMValueRef value) {
+    if (!value) return loom_fn_i64(fn, 0);
+    return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMIntegerTypeKind
+               ? LLVMBuildSExtOrBitCast(fn->b, value, fn->g->i64, "")
+               : loom_fn_i64(fn, 0);
+}
+
+void loom_fn_raise(loom_fn *fn, loom_lsite_id site, LLVMValueRef a, LLVMValueRef b) {
+    loom_gen *g = fn->g;
+    LLVMTypeRef types[] = {g->ptr, g->i32, g->i64, g->i64, g->i64};
+    LLVMValueRef arguments[] = {fn->frame, LLVMConstInt(g->i32, site, 0),
+                                fn->element ? fn->element : loom_fn_i64(fn, 0), as_i64(fn, a), as_i64(fn, b)};
+    LLVMBuildCall2(fn->b, LLVMFunctionType(g->none, types, 5, 0), raise_function(g), arguments, 5, "");
+}
+
+void loom_fn_raise_if(loom_fn *fn, LLVMValueRef bad, loom_lsite_id site, LLVMValueRef a, LLVMValueRef b) {
+    if (site == LOOM_NONE) return;
+    LLVMBasicBlockRef raise = loom_fn_block(fn, "raise"), on = loom_fn_block(fn, "on");
+    LLVMBuildCondBr(fn->b, bad, raise, on);
+    LLVMPositionBuilderAtEnd(fn->b, raise);
+    loom_fn_raise(fn, site, a, b);
+    LLVMBuildBr(fn->b, on);
+    LLVMPositionBuilderAtEnd(fn->b, on);
+}
+
+/* After a CHECK what follows may rely on it, so a kernel ends there if it was raised. */
+void loom_fn_end_if_raised(loom_fn *fn) {
+    loom_gen *g = fn->g;
+    LLVMValueRef address = LLVMBuildStructGEP2(fn->b, g->frame_type, fn->frame, FRAME_ERROR, "");
+    LLVMValueRef error = LLVMBuildLoad2(fn->b, g->ptr, address, "");
+    LLVMValueRef raised = LLVMBuildLoad2(fn->b, g->i32, LLVMBuildStructGEP2(fn->b, g->error_type, error, 2, ""), "");
+    LLVMBasicBlockRef on = loom_fn_block(fn, "checked");
+    LLVMBuildCondBr(fn->b, LLVMBuildICmp(fn->b, LLVMIntEQ, raised, LLVMConstInt(g->i32, 0, 0), ""), on, fn->exit);
+    LLVMPositionBuilderAtEnd(fn->b, on);
+}
+
+/* ---- loops ---- */
+
+void loom_loop_open(loom_fn *fn, loom_loop *loop, LLVMValueRef lo, LLVMValueRef hi, LLVMValueRef step) {
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(fn->b), body = loom_fn_block(fn, "turn");
+    loop->header = loom_fn_block(fn, "loop");
+    loop->exit = loom_fn_block(fn, "end");
+    loop->hi = hi;
+    loop->step = step;
+    LLVMBuildBr(fn->b, loop->header);
+    LLVMPositionBuilderAtEnd(fn->b, loop->header);
+    loop->index = LLVMBuildPhi(fn->b, fn->g->i64, "i");
+    LLVMAddIncoming(loop->index, &lo, &before, 1);
+    LLVMBuildCondBr(fn->b, LLVMBuildICmp(fn->b, LLVMIntSLT, loop->index, hi, ""), body, loop->exit);
+    LLVMPositionBuilderAtEnd(fn->b, body);
+}
+
+void loom_loop_close(loom_fn *fn, loom_loop *loop) {
+    LLVMValueRef next = LLVMBuildNSWAdd(fn->b, loop->index, loop->step ? loop->step : loom_fn_i64(fn, 1), "");
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(fn->b);
+    LLVMAddIncoming(loop->index, &next, &latch, 1);
+    LLVMBuildBr(fn->b, loop->header);
+    LLVMPositionBuilderAtEnd(fn->b, loop->exit);
+}
+
+static LLVMValueRef carry_part(loom_fn *fn, const loom_loop *loop, LLVMValueRef initial) {
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(fn->g->context);
+    LLVMBasicBlockRef before;
+    before = LLVMGetIncomingBlock(loop->index, 0);
+    LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(loop->header));
+    LLVMValueRef phi = LLVMBuildPhi(b, LLVMTypeOf(initial), "");
+    LLVMAddIncoming(phi, &initial, &before, 1);
+    LLVMDisposeBuilder(b);
+    return phi;
+}
+
+loom_sv loom_loop_carry(loom_fn *fn, const loom_loop *loop, loom_dtype dtype, loom_sv initial) {
+    loom_sv phi = {carry_part(fn, loop, initial.re), NULL};
+    if (loom_dtype_is_complex(dtype)) phi.im = carry_part(fn, loop, initial.im);
+    return phi;
+}
+
+void loom_loop_next(loom_fn *fn, const loom_loop *loop, loom_sv phi, loom_sv next) {
+    (void)loop;
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(fn->b);
+    LLVMAddIncoming(phi.re, &next.re, &latch, 1);
+    if (phi.im) LLVMAddIncoming(phi.im, &next.im, &latch, 1);
+}

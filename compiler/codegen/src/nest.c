@@ -1,0 +1,452 @@
+/* Loop nests over the index space of one operation.
+ *
+ * Rules. COMPUTE: loops in the order of the axes; each expression at the outermost loop that fixes all axes it depends
+ * on. REDUCE: without axes inside the reduced one, accumulators in registers (LLVM makes vectors of them, additions may
+ * be reordered); with such axes, a row of accumulators in memory and the inner axes innermost, so that strides stay 1.
+ * SCAN: the scanned axis innermost, running values in registers. PERMUTE with context: one after another, in order.
+ * A nest is entered only if no loop of it is empty: what is hoisted may then trap exactly when the program would have.
+ *
+ * Example: result[i] = sum over j of a[i, j] * b[i] becomes
+ *     for i in [from, to): t = load b[i]; s = 0; for j: s = s + load a[i, j] * t; store result[i] = s
+ */
+#include "gen.h"
+
+typedef struct nest {
+    loom_fn *fn;
+    const loom_lop *op;
+    const loom_bounds *bounds;
+    uint32_t order[LOOM_LIFTED_MAX_AXES]; /* positions, outermost first */
+    uint32_t n;
+    loom_lblock_id body; /* built level by level, or LOOM_NONE */
+} nest;
+
+static LLVMValueRef lower_bound(const nest *N, uint32_t position) {
+    return position == N->bounds->position ? N->bounds->from : loom_fn_i64(N->fn, 0);
+}
+
+static LLVMValueRef upper_bound(const nest *N, uint32_t position) {
+    return position == N->bounds->position ? N->bounds->to : loom_fn_extent(N->fn, N->op->axes[position]);
+}
+
+/* i1: the axis has elements; NULL where that is known. */
+static LLVMValueRef has_elements(const nest *N, uint32_t position) {
+    const loom_axis *axis = &N->fn->g->l->axes[N->op->axes[position]];
+    if (position != N->bounds->position && axis->kind == LOOM_AXIS_CONST && axis->extent > 0) return NULL;
+    return LLVMBuildICmp(N->fn->b, LLVMIntSLT, lower_bound(N, position), upper_bound(N, position), "");
+}
+
+/* Branches on all given axes having elements. Returns the block for the case that one has none, or NULL. */
+static LLVMBasicBlockRef guard(nest *N, const uint32_t *positions, uint32_t n) {
+    LLVMValueRef all = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        LLVMValueRef some = has_elements(N, positions[i]);
+        if (some) all = all ? LLVMBuildAnd(N->fn->b, all, some, "") : some;
+    }
+    if (!all) return NULL;
+    LLVMBasicBlockRef full = loom_fn_block(N->fn, "full"), empty = loom_fn_block(N->fn, "empty");
+    LLVMBuildCondBr(N->fn->b, all, full, empty);
+    LLVMPositionBuilderAtEnd(N->fn->b, full);
+    return empty;
+}
+
+static void go_on(loom_fn *fn, LLVMBasicBlockRef at) {
+    if (!at) return;
+    LLVMBuildBr(fn->b, at);
+    LLVMPositionBuilderAtEnd(fn->b, at);
+}
+
+typedef void (*inner_code)(nest *N, uint64_t known);
+
+/* Loops of levels [level, end), then the inner code. `known`: positions whose index is fixed. */
+static void loops(nest *N, uint32_t level, uint32_t end, uint64_t known, inner_code inner) {
+    loom_fn *fn = N->fn;
+    if (N->body != LOOM_NONE) loom_block_build(fn, N->body, known);
+    if (level == end) {
+        inner(N, known);
+        return;
+    }
+    uint32_t position = N->order[level];
+    loom_loop loop;
+    loom_loop_open(fn, &loop, lower_bound(N, position), upper_bound(N, position), NULL);
+    fn->axis[position] = loop.index;
+    if (position == 0) fn->element = loop.index;
+    loops(N, level + 1, end, known | (uint64_t)1 << position, inner);
+    if (position == 0) fn->element = NULL;
+    loom_loop_close(fn, &loop);
+}
+
+static void order_all(nest *N) {
+    N->n = N->op->n_axes;
+    for (uint32_t i = 0; i < N->n; i++) N->order[i] = i;
+}
+
+/* All axes but `last`, then that one. */
+static void order_last(nest *N, uint32_t last) {
+    N->n = 0;
+    for (uint32_t i = 0; i < N->op->n_axes; i++) {
+        if (i != last) N->order[N->n++] = i;
+    }
+    N->order[N->n++] = last;
+}
+
+static const loom_place *result_place(nest *N, uint32_t j) {
+    return N->bounds->partial ? &N->bounds->partial[j] : loom_fn_place(N->fn, N->op->results[j]);
+}
+
+/* Offset of the point in result j, whose axes are those of the operation without `skip`. */
+static LLVMValueRef result_offset(nest *N, uint32_t j, uint32_t skip) {
+    loom_fn *fn = N->fn;
+    LLVMValueRef indices[LOOM_LIFTED_MAX_AXES];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < N->op->n_axes; i++) {
+        if (i != skip) indices[n++] = fn->axis[i];
+    }
+    if (!N->bounds->partial) return loom_fn_offset(fn, N->op->results[j], indices);
+    LLVMValueRef offset = n ? indices[0] : loom_fn_i64(fn, 0);
+    const loom_lvalue *v = &fn->g->l->values[N->op->results[j]];
+    for (uint32_t i = 1; i < n; i++) {
+        offset = LLVMBuildNSWMul(fn->b, offset, loom_fn_extent(fn, v->axes[i]), "");
+        offset = LLVMBuildNSWAdd(fn->b, offset, indices[i], "");
+    }
+    return offset;
+}
+
+static loom_dtype result_dtype(const nest *N, uint32_t j) {
+    return N->fn->g->l->values[N->op->results[j]].dtype;
+}
+
+static void store_result(nest *N, uint32_t j, uint32_t skip, loom_sv value) {
+    const loom_place *place = result_place(N, j);
+    loom_fn_store(N->fn, result_dtype(N, j), place->base, result_offset(N, j, skip), place->scope, value);
+}
+
+static loom_sv *scalars(const nest *N, size_t n) {
+    return LOOM_NEW_ARRAY(N->fn->g->arena, loom_sv, n + 1);
+}
+
+/* ---- COMPUTE and CHECK ---- */
+
+static void compute_point(nest *N, uint64_t known) {
+    (void)known;
+    for (uint32_t j = 0; j < N->op->n_results; j++) store_result(N, j, LOOM_NONE, loom_block_result(N->fn, N->body, j));
+}
+
+static void check_point(nest *N, uint64_t known) {
+    (void)known;
+    loom_fn *fn = N->fn;
+    const loom_lblock *body = &fn->g->l->blocks[N->body];
+    LLVMValueRef number[2] = {NULL, NULL};
+    for (uint32_t i = 1; i < body->n_results && i < 3; i++) number[i - 1] = loom_block_result(fn, N->body, i).re;
+    LLVMValueRef bad = LLVMBuildNot(fn->b, loom_block_result(fn, N->body, 0).re, "");
+    loom_fn_raise_if(fn, bad, N->op->site, number[0], number[1]);
+}
+
+static void whole_nest(nest *N, inner_code inner) {
+    order_all(N);
+    loom_block_reset(N->fn, N->body, NULL);
+    LLVMBasicBlockRef empty = guard(N, N->order, N->n);
+    loops(N, 0, N->n, 0, inner);
+    go_on(N->fn, empty);
+}
+
+/* ---- REDUCE ---- */
+
+static void store_neutral(nest *N, uint64_t known) {
+    (void)known;
+    uint32_t k = N->op->n_results;
+    loom_sv *neutral = scalars(N, k);
+    loom_block_eval(N->fn, N->op->ne, NULL, false, neutral);
+    for (uint32_t j = 0; j < k; j++) store_result(N, j, N->op->reduce, neutral[j]);
+}
+
+/* The reduced axis is the innermost: accumulators in registers. */
+static void reduce_row(nest *N, uint64_t known) {
+    loom_fn *fn = N->fn;
+    uint32_t k = N->op->n_results, r = N->op->reduce;
+    loom_sv *acc = scalars(N, k), *args = scalars(N, 2 * (size_t)k), *next = scalars(N, k);
+    loom_block_eval(fn, N->op->ne, NULL, false, acc);
+    loom_loop loop;
+    loom_loop_open(fn, &loop, lower_bound(N, r), upper_bound(N, r), NULL);
+    fn->axis[r] = loop.index;
+    if (r == 0) fn->element = loop.index;
+    for (uint32_t j = 0; j < k; j++) args[j] = acc[j] = loom_loop_carry(fn, &loop, result_dtype(N, j), acc[j]);
+    loom_block_build(fn, N->body, known | (uint64_t)1 << r);
+    for (uint32_t j = 0; j < k; j++) args[k + j] = loom_block_result(fn, N->body, j);
+    loom_block_eval(fn, N->op->combine, args, true, next);
+    for (uint32_t j = 0; j < k; j++) loom_loop_next(fn, &loop, acc[j], next[j]);
+    if (r == 0) fn->element = NULL;
+    loom_loop_close(fn, &loop);
+    for (uint32_t j = 0; j < k; j++) store_result(N, j, r, acc[j]);
+}
+
+static void reduce_into_memory(nest *N, uint64_t known) {
+    (void)known;
+    loom_fn *fn = N->fn;
+    uint32_t k = N->op->n_results, r = N->op->reduce;
+    loom_sv *args = scalars(N, 2 * (size_t)k), *next = scalars(N, k);
+    for (uint32_t j = 0; j < k; j++) {
+        const loom_place *place = result_place(N, j);
+        args[j] = loom_fn_load(fn, result_dtype(N, j), place->base, result_offset(N, j, r), place->scope, false);
+        args[k + j] = loom_block_result(fn, N->body, j);
+    }
+    loom_block_eval(fn, N->op->combine, args, false, next);
+    for (uint32_t j = 0; j < k; j++) store_result(N, j, r, next[j]);
+}
+
+/* Axes inside the reduced one: neutral elements first, then rows are combined into memory. */
+static void reduce_rows(nest *N, uint64_t known) {
+    uint32_t r = N->op->reduce, n = N->op->n_axes;
+    loom_lblock_id body = N->body;
+    uint32_t inner[LOOM_LIFTED_MAX_AXES], n_inner = 0;
+    for (uint32_t i = r + 1; i < n; i++) inner[n_inner++] = i;
+    nest fill = *N;
+    fill.body = LOOM_NONE;
+    for (uint32_t i = 0; i < n_inner; i++) fill.order[i] = inner[i];
+    loops(&fill, 0, n_inner, known, store_neutral);
+    nest rows = *N;
+    rows.body = body;
+    rows.order[0] = r;
+    for (uint32_t i = 0; i < n_inner; i++) rows.order[i + 1] = inner[i];
+    loops(&rows, 0, n_inner + 1, known, reduce_into_memory);
+}
+
+static void reduce_nest(nest *N) {
+    loom_fn *fn = N->fn;
+    uint32_t r = N->op->reduce;
+    loom_block_reset(fn, N->body, NULL);
+    order_last(N, r);
+    LLVMBasicBlockRef nothing = guard(N, N->order, N->n - 1); /* no results at all */
+    LLVMBasicBlockRef none = guard(N, &r, 1);                 /* results, but nothing to reduce */
+    bool inner = r + 1 < N->op->n_axes;
+    /* Levels: the axes outside of the reduced one; with no axis inside these are all others. */
+    nest outer = *N;
+    for (uint32_t i = 0; i < r; i++) outer.order[i] = i;
+    loops(&outer, 0, r, 0, inner ? reduce_rows : reduce_row);
+    if (none) {
+        LLVMBasicBlockRef after = loom_fn_block(fn, "reduced");
+        LLVMBuildBr(fn->b, after);
+        LLVMPositionBuilderAtEnd(fn->b, none);
+        nest fill = *N;
+        fill.body = LOOM_NONE;
+        loops(&fill, 0, N->n - 1, 0, store_neutral);
+        go_on(fn, after);
+    }
+    go_on(fn, nothing);
+}
+
+/* ---- SCAN ---- */
+
+static void scan_row(nest *N, uint64_t known) {
+    loom_fn *fn = N->fn;
+    const loom_lop *op = N->op;
+    bool total = op->scan == LOOM_SCAN_TOTAL, right = op->scan == LOOM_SCAN_RIGHT;
+    bool exclusive = total || op->scan == LOOM_SCAN_EXCLUSIVE;
+    uint32_t k = total ? op->n_results / 2 : op->n_results, r = op->reduce;
+    loom_sv *acc = scalars(N, k), *args = scalars(N, 2 * (size_t)k), *next = scalars(N, k);
+    loom_block_eval(fn, op->ne, NULL, false, acc);
+    LLVMValueRef hi = upper_bound(N, r);
+    loom_loop loop;
+    loom_loop_open(fn, &loop, lower_bound(N, r), hi, NULL);
+    fn->axis[r] =
+        right ? LLVMBuildNSWSub(fn->b, LLVMBuildNSWSub(fn->b, hi, loom_fn_i64(fn, 1), ""), loop.index, "") : loop.index;
+    if (r == 0) fn->element = fn->axis[r];
+    for (uint32_t j = 0; j < k; j++) acc[j] = loom_loop_carry(fn, &loop, result_dtype(N, j), acc[j]);
+    loom_block_build(fn, op->body, known | (uint64_t)1 << r);
+    for (uint32_t j = 0; j < k; j++) {
+        args[right ? k + j : j] = acc[j];
+        args[right ? j : k + j] = loom_block_result(fn, op->body, j);
+    }
+    loom_block_eval(fn, op->combine, args, false, next);
+    for (uint32_t j = 0; j < k; j++) store_result(N, j, LOOM_NONE, exclusive ? acc[j] : next[j]);
+    for (uint32_t j = 0; j < k; j++) loom_loop_next(fn, &loop, acc[j], next[j]);
+    if (r == 0) fn->element = NULL;
+    loom_loop_close(fn, &loop);
+    for (uint32_t j = 0; total && j < k; j++) store_result(N, k + j, r, acc[j]);
+}
+
+static void scan_nest(nest *N) {
+    loom_fn *fn = N->fn;
+    loom_block_reset(fn, N->body, NULL);
+    order_last(N, N->op->reduce);
+    LLVMBasicBlockRef nothing = guard(N, N->order, N->n - 1);
+    /* Where there may be nothing to scan the body must not be evaluated, so it is built inside the row alone. */
+    const loom_axis *axis = &fn->g->l->axes[N->op->axes[N->op->reduce]];
+    if (axis->kind != LOOM_AXIS_CONST || axis->extent <= 0) N->body = LOOM_NONE;
+    loops(N, 0, N->n - 1, 0, scan_row);
+    go_on(fn, nothing);
+}
+
+/* ---- PERMUTE with context ---- */
+
+/* Copies dest into the results: loops over the target's own axes. */
+static void copy_dest(nest *N) {
+    loom_fn *fn = N->fn;
+    const loom_lop *op = N->op;
+    for (uint32_t j = 0; j < op->n_results; j++) {
+        LLVMValueRef count = loom_fn_i64(fn, 1), indices[LOOM_LIFTED_MAX_AXES];
+        for (uint32_t i = op->n_context; i < op->n_target_axes; i++) {
+            count = LLVMBuildNSWMul(fn->b, count, loom_fn_extent(fn, op->target_axes[i]), "");
+            indices[i] = loom_fn_i64(fn, 0);
+        }
+        for (uint32_t i = 0; i < op->n_context; i++) indices[i] = fn->axis[i];
+        const loom_place *to = loom_fn_place(fn, op->results[j]), *from = loom_fn_place(fn, op->dest[j]);
+        LLVMValueRef to_row = loom_fn_offset(fn, op->results[j], indices),
+                     from_row = loom_fn_offset(fn, op->dest[j], indices);
+        loom_dtype dtype = result_dtype(N, j);
+        loom_loop loop;
+        loom_loop_open(fn, &loop, loom_fn_i64(fn, 0), count, NULL);
+        LLVMValueRef from_at = LLVMBuildNSWAdd(fn->b, from_row, loop.index, ""),
+                     to_at = LLVMBuildNSWAdd(fn->b, to_row, loop.index, "");
+        loom_sv value = loom_fn_load(fn, dtype, from->base, from_at, from->scope, from->constant);
+        loom_fn_store(fn, dtype, to->base, to_at, to->scope, value);
+        loom_loop_close(fn, &loop);
+    }
+}
+
+static void permute_point(nest *N, uint64_t known) {
+    (void)known;
+    loom_fn *fn = N->fn;
+    const loom_lop *op = N->op;
+    uint32_t k = op->n_results;
+    LLVMValueRef indices[LOOM_LIFTED_MAX_AXES], inside = NULL;
+    for (uint32_t i = 0; i < op->n_context; i++) indices[i] = fn->axis[i];
+    for (uint32_t d = 0; d < op->rank; d++) {
+        uint32_t i = op->n_context + d;
+        indices[i] = loom_block_result(fn, N->body, d).re;
+        LLVMValueRef in = LLVMBuildICmp(fn->b, LLVMIntULT, indices[i], loom_fn_extent(fn, op->target_axes[i]), "");
+        inside = inside ? LLVMBuildAnd(fn->b, inside, in, "") : in;
+    }
+    LLVMBasicBlockRef in = loom_fn_block(fn, "in"), on = loom_fn_block(fn, "on");
+    LLVMBuildCondBr(fn->b, inside, in, on);
+    LLVMPositionBuilderAtEnd(fn->b, in);
+    loom_sv *args = scalars(N, 2 * (size_t)k), *next = scalars(N, k);
+    for (uint32_t j = 0; j < k; j++) {
+        const loom_place *place = loom_fn_place(fn, op->results[j]);
+        LLVMValueRef offset = loom_fn_offset(fn, op->results[j], indices);
+        args[j] = loom_fn_load(fn, result_dtype(N, j), place->base, offset, place->scope, false);
+        args[k + j] = loom_block_result(fn, N->body, op->rank + j);
+    }
+    loom_block_eval(fn, op->combine, args, false, next);
+    for (uint32_t j = 0; j < k; j++) {
+        const loom_place *place = loom_fn_place(fn, op->results[j]);
+        loom_fn_store(fn, result_dtype(N, j), place->base, loom_fn_offset(fn, op->results[j], indices), place->scope,
+                      next[j]);
+    }
+    go_on(fn, on);
+}
+
+static void permute_context(nest *N, uint64_t known) {
+    copy_dest(N);
+    nest inner = *N;
+    inner.n = 0;
+    for (uint32_t i = N->op->n_context; i < N->op->n_axes; i++) inner.order[inner.n++] = i;
+    loom_block_reset(N->fn, N->op->body, NULL);
+    inner.body = N->op->body;
+    LLVMBasicBlockRef empty = guard(&inner, inner.order, inner.n);
+    loops(&inner, 0, inner.n, known, permute_point);
+    go_on(N->fn, empty);
+}
+
+static void permute_nest(nest *N) {
+    order_all(N);
+    N->body = LOOM_NONE;
+    LLVMBasicBlockRef nothing = guard(N, N->order, N->op->n_context);
+    loops(N, 0, N->op->n_context, 0, permute_context);
+    go_on(N->fn, nothing);
+}
+
+/* ---- entry points ---- */
+
+void loom_nest(loom_fn *fn, loom_lop_id id, const loom_bounds *bounds) {
+    const loom_lop *op = &fn->g->l->ops[id];
+    nest N = {.fn = fn, .op = op, .bounds = bounds, .body = op->body};
+    fn->op = id;
+    fn->element = NULL;
+    switch (op->kind) {
+    case LOOM_LO_COMPUTE: whole_nest(&N, compute_point); break;
+    case LOOM_LO_CHECK: whole_nest(&N, check_point); break;
+    case LOOM_LO_REDUCE: reduce_nest(&N); break;
+    case LOOM_LO_SCAN: scan_nest(&N); break;
+    case LOOM_LO_PERMUTE: permute_nest(&N); break;
+    default: loom_gen_fail(fn->g, "operation %u has no loop nest", id);
+    }
+    fn->op = LOOM_NONE;
+    fn->element = NULL;
+}
+
+/* Extents below this are not worth dividing among threads. */
+#define LOOM_DIVIDED_EXTENT 16
+/* Where an extent is not known it is taken to be this. */
+#define LOOM_ASSUMED_EXTENT 256
+
+static double extent_of(const loom_gen *g, loom_axis_id axis) {
+    const loom_axis *a = &g->l->axes[axis];
+    return a->kind == LOOM_AXIS_CONST ? (double)a->extent : LOOM_ASSUMED_EXTENT;
+}
+
+uint32_t loom_nest_divided(const loom_gen *g, loom_lop_id id) {
+    const loom_lop *op = &g->l->ops[id];
+    uint32_t end = op->kind == LOOM_LO_PERMUTE ? op->n_context : op->n_axes, best = LOOM_NONE;
+    double most = 1;
+    for (uint32_t i = 0; i < end; i++) {
+        if ((op->kind == LOOM_LO_REDUCE || op->kind == LOOM_LO_SCAN) && i == op->reduce) continue;
+        double n = extent_of(g, op->axes[i]);
+        if (n >= LOOM_DIVIDED_EXTENT) return i;
+        if (n > most) {
+            most = n;
+            best = i;
+        }
+    }
+    return best;
+}
+
+double loom_gen_cost(const loom_gen *g, loom_lop_id id, uint32_t position) {
+    const loom_lop *op = &g->l->ops[id];
+    double points = 1, work = 1;
+    for (uint32_t i = 0; i < op->n_axes; i++) {
+        if (i != position) points *= extent_of(g, op->axes[i]);
+    }
+    const double per_unit = 0.25; /* nanoseconds of one addition in a vectorised loop, loads included */
+    if (op->kind == LOOM_LO_FFT) return points * 20 * per_unit;
+    if (op->body == LOOM_NONE) return points * per_unit;
+    const loom_lblock *body = &g->l->blocks[op->body];
+    for (loom_lexpr_id e = body->first; e < body->end; e++) {
+        const loom_lexpr *x = &g->l->exprs[e];
+        double one = x->kind == LOOM_LX_PRIM ? loom_prim_table[x->prim].work : x->kind == LOOM_LX_LOAD ? 1 : 0;
+        work += x->kind == LOOM_LX_FOR || x->kind == LOOM_LX_WHILE ? 64 : one;
+    }
+    return points * work * per_unit;
+}
+
+uint32_t loom_gen_combine(loom_gen *g, loom_lblock_id combine) {
+    if (g->combine_kernel[combine] != LOOM_NONE) return g->combine_kernel[combine];
+    uint32_t kernel = g->combine_kernel[combine] = loom_gen_kernel(g, "combine"), n = g->l->blocks[combine].n_results;
+    const loom_dtype *dtypes = g->l->blocks[combine].params;
+    loom_fn fn;
+    LLVMTypeRef parameters[] = {g->ptr, g->ptr, g->i64, g->i64};
+    loom_fn_open(g, &fn, g->kernels.at[kernel].symbol, parameters, 4);
+    LLVMValueRef *base[2];
+    for (uint32_t side = 0; side < 2; side++) {
+        base[side] = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, (size_t)n + 1);
+        for (uint32_t j = 0; j < n; j++) {
+            LLVMValueRef index = loom_fn_i64(&fn, j);
+            LLVMValueRef address = LLVMBuildInBoundsGEP2(fn.entry, g->ptr, loom_fn_param(&fn, 1 + side), &index, 1, "");
+            base[side][j] = LLVMBuildLoad2(fn.entry, g->ptr, address, "");
+        }
+    }
+    uint32_t scope = fn.n_scopes;
+    fn.n_scopes += 2 * n;
+    loom_sv *args = LOOM_NEW_ARRAY(g->arena, loom_sv, 2 * (size_t)n + 1),
+            *next = LOOM_NEW_ARRAY(g->arena, loom_sv, (size_t)n + 1);
+    loom_loop loop;
+    loom_loop_open(&fn, &loop, loom_fn_param(&fn, 3), loom_fn_param(&fn, 4), NULL);
+    for (uint32_t j = 0; j < n; j++) {
+        args[j] = loom_fn_load(&fn, dtypes[j], base[0][j], loop.index, scope + j, false);
+        args[n + j] = loom_fn_load(&fn, dtypes[j], base[1][j], loop.index, scope + n + j, false);
+    }
+    loom_block_eval(&fn, combine, args, false, next);
+    for (uint32_t j = 0; j < n; j++) loom_fn_store(&fn, dtypes[j], base[0][j], loop.index, scope + j, next[j]);
+    loom_loop_close(&fn, &loop);
+    loom_fn_close(&fn);
+    return kernel;
+}
