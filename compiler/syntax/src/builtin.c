@@ -1,0 +1,84 @@
+/* The table of operations that the language knows; everything else is prelude, in Weft. */
+#include "ops.h"
+#include <string.h>
+
+static const syn_builtin builtins[] = {
+    /* arrays */
+    {"map", 2, 1, loom_syn_op_map},
+    {"map1", 2, 1, loom_syn_op_map},
+    {"map2", 3, 2, loom_syn_op_map},
+    {"map3", 4, 3, loom_syn_op_map},
+    {"map4", 5, 4, loom_syn_op_map},
+    {"map5", 6, 5, loom_syn_op_map},
+    {"zip_with", -1, 0, loom_syn_op_map},
+    {"zip", 2, 2, loom_syn_op_zip},
+    {"zip2", 2, 2, loom_syn_op_zip},
+    {"zip3", 3, 3, loom_syn_op_zip},
+    {"zip4", 4, 4, loom_syn_op_zip},
+    {"zip5", 5, 5, loom_syn_op_zip},
+    {"unzip", 1, 0, loom_syn_op_unzip},
+    {"unzip2", 1, 2, loom_syn_op_unzip},
+    {"unzip3", 1, 3, loom_syn_op_unzip},
+    {"unzip4", 1, 4, loom_syn_op_unzip},
+    {"unzip5", 1, 5, loom_syn_op_unzip},
+    {"iota", 1, 0, loom_syn_op_iota},
+    {"replicate", 2, 0, loom_syn_op_replicate},
+    {"generate", 2, 0, loom_syn_op_generate},
+    {"tabulate", 2, 0, loom_syn_op_generate},
+    {"tabulate_2d", 3, 2, loom_syn_op_tabulate},
+    {"tabulate_3d", 4, 3, loom_syn_op_tabulate},
+    {"fold", 3, 0, loom_syn_op_fold},
+    {"reduce", 3, 0, loom_syn_op_fold},
+    {"reduce_comm", 3, 0, loom_syn_op_fold},
+    {"fold1", 2, 0, loom_syn_op_fold1},
+    {"scan", 3, LOOM_SCAN_INCLUSIVE, loom_syn_op_scan},
+    {"scan_ex", 3, LOOM_SCAN_EXCLUSIVE, loom_syn_op_scan},
+    {"scan_right", 3, LOOM_SCAN_RIGHT, loom_syn_op_scan},
+    {"scan_total", 3, LOOM_SCAN_TOTAL, loom_syn_op_scan},
+    {"filter", 2, 0, loom_syn_op_filter},
+    {"permute", 4, 0, loom_syn_op_permute},
+    {"scatter", 3, 0, loom_syn_op_scatter},
+    {"scatter_2d", 3, 0, loom_syn_op_scatter},
+    {"scatter_3d", 3, 0, loom_syn_op_scatter},
+    {"gather", 2, 0, loom_syn_op_gather},
+    {"backpermute", 3, 0, loom_syn_op_backpermute},
+    {"transpose", 1, LOOM_OP_TRANSPOSE, loom_syn_op_levels},
+    {"flatten", 1, LOOM_OP_FLATTEN, loom_syn_op_levels},
+    {"unflatten", 3, 0, loom_syn_op_unflatten},
+    {"reshape", 2, 0, loom_syn_op_reshape},
+    {"concat", 2, 0, loom_syn_op_concat},
+    {"++", 2, 0, loom_syn_op_concat},
+    {"reverse", 1, 0, loom_syn_op_reverse},
+    {"rotate", 2, 0, loom_syn_op_rotate},
+    {"length", 1, 0, loom_syn_op_length},
+    {"extent", 1, 0, loom_syn_op_extent},
+    {"fft", 1, 0, loom_syn_op_fft},
+    {"ifft", 1, 1, loom_syn_op_fft},
+    {"assert", 2, 0, loom_syn_op_assert},
+    {"convert_like", 2, 0, loom_syn_op_like},
+    {"like", 2, 0, loom_syn_op_like},
+    /* sequences */
+    {"rows", 1, 0, loom_syn_op_rows},
+    {"map_seq", 2, 1, loom_syn_op_map_seq},
+    {"zip_with_seq", -1, 0, loom_syn_op_map_seq},
+    {"filter_seq", 2, 0, loom_syn_op_filter_seq},
+    {"enumerate_seq", 1, 0, loom_syn_op_enumerate_seq},
+    {"scan_seq", 3, 0, loom_syn_op_scan_seq},
+    {"fold_seq", 3, 0, loom_syn_op_fold_seq},
+    {"permute_seq", 4, 0, loom_syn_op_permute_seq},
+    {"reduce_seq", 4, 0, loom_syn_op_reduce_seq},
+    {"from_seq", 1, 0, loom_syn_op_from_seq},
+    {"group_seq", 4, 0, loom_syn_op_group_seq},
+};
+
+enum {
+    COUNT = (int)(sizeof builtins / sizeof *builtins)
+};
+
+void loom_syn_builtins_init(syn_context *c) {
+    for (int i = 0; i < COUNT; i++) loom_syn_intern(c, builtins[i].name, strlen(builtins[i].name))->builtin = i;
+}
+
+const syn_builtin *loom_syn_builtin(int index) {
+    return index >= 0 && index < COUNT ? &builtins[index] : NULL;
+}

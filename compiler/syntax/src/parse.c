@@ -1,0 +1,219 @@
+/* The parser's floor: tokens, errors, declarations. */
+#include "parser.h"
+#include <stdarg.h>
+#include <string.h>
+
+bool loom_syn_is_op(const syn_parser *p, const char *text) {
+    const syn_token *t = loom_syn_now(p);
+    return t->kind == T_OP && strcmp(t->name->text, text) == 0;
+}
+
+const syn_token *loom_syn_next(syn_parser *p) {
+    const syn_token *t = loom_syn_now(p);
+    if (t->kind != T_END) p->at++;
+    return t;
+}
+
+bool loom_syn_take(syn_parser *p, syn_token_kind kind) {
+    if (!loom_syn_is(p, kind)) return false;
+    loom_syn_next(p);
+    return true;
+}
+
+void loom_syn_fail(syn_parser *p, loom_span span, const char *hint, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    loom_syn_vreport(p->c, LOOM_E_SYNTAX, false, span, hint, format, arguments);
+    va_end(arguments);
+    longjmp(p->recover, 1);
+}
+
+void loom_syn_fail_here(syn_parser *p, const char *expected, const char *hint) {
+    const syn_token *t = loom_syn_now(p);
+    loom_syn_fail(p, t->span, hint, "expected %s, found %s", expected, loom_syn_token_text(p->c, p->tokens, t));
+}
+
+const syn_token *loom_syn_expect(syn_parser *p, syn_token_kind kind, const char *what, const char *hint) {
+    if (!loom_syn_is(p, kind)) loom_syn_fail_here(p, what, hint);
+    return loom_syn_next(p);
+}
+
+void loom_syn_enter(syn_parser *p) {
+    if (++p->nesting > LOOM_SYN_MAX_NESTING) {
+        loom_syn_fail(p, loom_syn_now(p)->span, "name parts of it with `let`", "nested more than %d levels deep",
+                      LOOM_SYN_MAX_NESTING);
+    }
+}
+
+void loom_syn_leave(syn_parser *p) {
+    p->nesting--;
+}
+
+loom_span loom_syn_span_from(const syn_parser *p, uint32_t first) {
+    const syn_token *from = &p->tokens->at[first];
+    return p->at > first ? loom_syn_join(from->span, p->tokens->at[p->at - 1].span) : from->span;
+}
+
+void loom_syn_extent(syn_parser *p, uint32_t first, bool bracket) {
+    if (!p->layout) return;
+    syn_extent extent = {.first = first, .end = p->at, .bracket = bracket};
+    LOOM_PUSH(p->c->arena, *p->layout, extent);
+}
+
+void loom_syn_mark_prefix(syn_parser *p, uint32_t token) {
+    if (p->layout) p->layout->prefix[token] = true;
+}
+
+void loom_syn_skip_attributes(syn_parser *p) {
+    while (loom_syn_is(p, T_HASH) && loom_syn_ahead(p, 1)->kind == T_LBRACKET) {
+        loom_syn_next(p);
+        loom_syn_next(p);
+        for (uint32_t open = 1; open;) {
+            const syn_token *t = loom_syn_now(p);
+            if (t->kind == T_END) loom_syn_fail_here(p, "`]` at the end of the attribute", NULL);
+            if (t->kind == T_LBRACKET) open++;
+            if (t->kind == T_RBRACKET) open--;
+            loom_syn_next(p);
+        }
+    }
+}
+
+/* ---- declarations ---- */
+
+static void not_available(syn_parser *p, const syn_token *t) {
+    loom_syn_fail(p, t->span, NULL, "`%s` is not available in this version", t->name->text);
+}
+
+static bool begins_declaration(const syn_token *t) {
+    switch (t->kind) {
+    case T_DEF:
+    case T_ENTRY:
+    case T_TYPE:
+    case T_LIFTED:
+    case T_FOREIGN:
+    case T_IMPORT: return true;
+    case T_LET: return t->span.column == 1;
+    case T_HASH: return t->span.column == 1;
+    default: return false;
+    }
+}
+
+/* Skips at least one token, up to the next beginning of a declaration. */
+static void skip_to_declaration(syn_parser *p, uint32_t from) {
+    if (p->at == from) loom_syn_next(p);
+    while (!loom_syn_is(p, T_END) && !begins_declaration(loom_syn_now(p))) loom_syn_next(p);
+}
+
+static void add_decl(syn_parser *p, syn_decl *d) {
+    syn_decl **slot = d->kind == D_TYPE ? &d->name->type : &d->name->value;
+    if (d->kind == D_TYPE && d->name->dtype != LOOM_DTYPES) {
+        loom_syn_report(p->c, LOOM_E_TYPE, d->span, NULL, "`%s` is a scalar type and cannot be defined", d->name->text);
+    }
+    if (*slot && (*slot)->prelude == p->prelude) {
+        const char *hint = loom_arena_printf(p->c->arena, "the first one is in line %u", (*slot)->span.line);
+        loom_syn_report(p->c, LOOM_E_TYPE, d->span, hint, "`%s` is defined twice", d->name->text);
+    }
+    d->shadowed = *slot;
+    d->index = (uint32_t)p->decls->count;
+    d->prelude = p->prelude;
+    *slot = d;
+    LOOM_PUSH(p->c->arena, *p->decls, d);
+}
+
+/* A name, or an operator in parentheses. */
+static const syn_token *declared_name(syn_parser *p) {
+    if (loom_syn_is(p, T_LPAR) && loom_syn_ahead(p, 1)->kind == T_OP && loom_syn_ahead(p, 2)->kind == T_RPAR) {
+        loom_syn_next(p);
+        const syn_token *op = loom_syn_next(p);
+        loom_syn_next(p);
+        return op;
+    }
+    return loom_syn_expect(p, T_NAME, "a name", "as in `def name (x: f32) = x`");
+}
+
+static void parse_function(syn_parser *p, syn_decl_kind kind) {
+    loom_syn_next(p);
+    syn_decl *d = LOOM_NEW(p->c->arena, syn_decl);
+    const syn_token *name = declared_name(p);
+    d->kind = kind == D_DEF && strcmp(name->name->text, "main") == 0 ? D_ENTRY : kind;
+    d->name = name->name;
+    d->span = name->span;
+    d->function = LOOM_NEW(p->c->arena, syn_function);
+    d->function->name = name->name;
+    d->function->span = name->span;
+    loom_syn_function_head(p, d->function);
+    loom_syn_expect(p, T_EQUALS, "`=` before the body", "parameters are names, or patterns in parentheses: (x: f32)");
+    d->function->body = loom_syn_exp(p);
+    add_decl(p, d);
+}
+
+static void parse_type_decl(syn_parser *p) {
+    loom_syn_next(p);
+    if (p->at < p->tokens->count && (loom_syn_is_op(p, "^") || loom_syn_is_op(p, "~"))) loom_syn_next(p);
+    const syn_token *name = loom_syn_expect(p, T_NAME, "the type's name", "as in `type point = {x: f32, y: f32}`");
+    syn_decl *d = LOOM_NEW(p->c->arena, syn_decl);
+    d->kind = D_TYPE;
+    d->name = name->name;
+    d->span = name->span;
+    d->function = LOOM_NEW(p->c->arena, syn_function);
+    d->function->name = name->name;
+    loom_syn_function_head(p, d->function);
+    if (d->function->n_params) {
+        loom_syn_fail(p, d->function->params[0]->span, "sizes are written [n], types 'a",
+                      "a type's parameters are sizes and types");
+    }
+    loom_syn_expect(p, T_EQUALS, "`=` before the type", NULL);
+    d->type = loom_syn_type(p);
+    add_decl(p, d);
+}
+
+static void parse_decl(syn_parser *p) {
+    loom_syn_skip_attributes(p);
+    const syn_token *t = loom_syn_now(p);
+    switch (t->kind) {
+    case T_DEF:
+    case T_LET: parse_function(p, D_DEF); break;
+    case T_ENTRY: parse_function(p, D_ENTRY); break;
+    case T_TYPE: parse_type_decl(p); break;
+    case T_LIFTED:
+    case T_FOREIGN: not_available(p, t); break;
+    case T_IMPORT:
+        loom_syn_fail(p, t->span, "give several files to one command: they are read as one text",
+                      "Weft has no modules and no `%s`", t->name->text);
+        break;
+    default: loom_syn_fail_here(p, "`def`, `entry` or `type`", "a declaration begins with one of these");
+    }
+    if (!loom_syn_is(p, T_END) && !begins_declaration(loom_syn_now(p)) && !loom_syn_is(p, T_LET)) {
+        loom_syn_fail_here(p, "the end of the declaration", NULL);
+    }
+}
+
+static void note_declaration(syn_parser *p) {
+    syn_layout *l = p->layout;
+    if (!l) return;
+    if (l->n_declarations == l->cap_declarations) {
+        size_t capacity = l->cap_declarations ? 2 * l->cap_declarations : 16;
+        l->declarations =
+            loom_arena_grow(p->c->arena, l->declarations, l->n_declarations, capacity, sizeof *l->declarations);
+        l->cap_declarations = capacity;
+    }
+    l->declarations[l->n_declarations++] = p->at;
+}
+
+void loom_syn_parse(syn_context *c, const syn_tokens *tokens, bool prelude, syn_decls *decls, syn_layout *layout) {
+    /* In the arena and not on the stack: what changes between setjmp and longjmp must live in memory. */
+    syn_parser *p = LOOM_NEW(c->arena, syn_parser);
+    *p = (syn_parser){.c = c, .tokens = tokens, .decls = decls, .layout = layout, .prelude = prelude};
+    if (layout) layout->prefix = LOOM_NEW_ARRAY(c->arena, bool, tokens->count);
+    while (!loom_syn_is(p, T_END)) {
+        p->decl_from = p->at;
+        p->nesting = 0;
+        if (setjmp(p->recover) == 0) {
+            note_declaration(p);
+            parse_decl(p);
+            loom_syn_extent(p, p->decl_from, false);
+        } else {
+            skip_to_declaration(p, p->decl_from);
+        }
+    }
+}

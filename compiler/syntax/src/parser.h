@@ -1,0 +1,68 @@
+/* Inside the parser: recursive descent, one function per construct, operators by precedence climbing.
+ *
+ * Errors: the first error in a declaration is reported and the parser jumps (longjmp, everything is in the arena) to
+ * the loop over declarations, which skips to the next line that begins one. So every declaration gives at most one
+ * syntax error, and none of the follow-ups that confuse.
+ */
+#ifndef LOOM_SYNTAX_PARSER_H
+#define LOOM_SYNTAX_PARSER_H
+
+#include "ast.h"
+#include <setjmp.h>
+
+typedef struct syn_parser {
+    syn_context *c;
+    const syn_tokens *tokens;
+    uint32_t at;        /* token to come */
+    uint32_t nesting;   /* of functions below, against LOOM_SYN_MAX_NESTING */
+    uint32_t decl_from; /* first token of the present declaration */
+    jmp_buf recover;
+    syn_decls *decls;
+    syn_layout *layout;
+    bool prelude;
+} syn_parser;
+
+static inline const syn_token *loom_syn_now(const syn_parser *p) {
+    return &p->tokens->at[p->at];
+}
+static inline bool loom_syn_is(const syn_parser *p, syn_token_kind kind) {
+    return loom_syn_now(p)->kind == kind;
+}
+static inline const syn_token *loom_syn_ahead(const syn_parser *p, uint32_t n) {
+    uint32_t at = p->at + n < p->tokens->count ? p->at + n : p->tokens->count - 1;
+    return &p->tokens->at[at];
+}
+bool loom_syn_is_op(const syn_parser *p, const char *text);
+const syn_token *loom_syn_next(syn_parser *p); /* takes it */
+bool loom_syn_take(syn_parser *p, syn_token_kind kind);
+/* Takes a token of this kind or reports "expected <what> <context>, found ...". */
+const syn_token *loom_syn_expect(syn_parser *p, syn_token_kind kind, const char *what, const char *hint);
+_Noreturn void loom_syn_fail(syn_parser *p, loom_span span, const char *hint, const char *format, ...)
+    LOOM_PRINTF(4, 5);
+_Noreturn void loom_syn_fail_here(syn_parser *p, const char *expected, const char *hint);
+void loom_syn_enter(syn_parser *p); /* one level deeper, or the nesting error */
+void loom_syn_leave(syn_parser *p);
+loom_span loom_syn_span_from(const syn_parser *p, uint32_t first_token);
+void loom_syn_extent(syn_parser *p, uint32_t first_token, bool bracket);
+void loom_syn_mark_prefix(syn_parser *p, uint32_t token);
+/* `#[...]`, any number of them, are skipped. */
+void loom_syn_skip_attributes(syn_parser *p);
+
+syn_exp *loom_syn_exp(syn_parser *p);
+syn_te *loom_syn_type(syn_parser *p);
+syn_te *loom_syn_type_atom(syn_parser *p); /* without an arrow */
+bool loom_syn_starts_type_atom(const syn_parser *p);
+syn_pat *loom_syn_pattern(syn_parser *p); /* with `: type` */
+syn_pat *loom_syn_pattern_atom(syn_parser *p);
+bool loom_syn_starts_pattern(const syn_parser *p);
+/* [n] 'a params : type -- what stands between a function's name and its body. */
+void loom_syn_function_head(syn_parser *p, syn_function *f);
+
+syn_exp *loom_syn_new_exp(syn_parser *p, syn_exp_kind kind, uint32_t first_token);
+/* Sets span and depth once the children are there. */
+syn_exp *loom_syn_finish(syn_parser *p, syn_exp *e, uint32_t first_token);
+uint32_t loom_syn_binary_level(const syn_name *op); /* 1 (lowest) to 10, or 0 if it is no infix operator */
+
+#define LOOM_SYN_LEVELS 10
+
+#endif

@@ -1,0 +1,97 @@
+/* Errors of the elaborator, told where the user can do something about them. */
+#include "elab.h"
+#include <stdarg.h>
+
+static bool is_users(const syn_elab *e, loom_span span) {
+    return span.line && span.file < e->c->n_user_files;
+}
+
+/* The innermost use made by the user's own text. */
+static const syn_site *users_site(const syn_elab *e, const syn_site *site) {
+    while (site && !is_users(e, site->call)) site = site->outer;
+    return site;
+}
+
+static void vreport(syn_elab *e, const syn_site *site, loom_span span, const char *hint, const char *format,
+                    va_list arguments) {
+    e->errors++;
+    char text[1024];
+    vsnprintf(text, sizeof text, format, arguments);
+    const char *message = text;
+    if (!is_users(e, span)) {
+        const syn_site *users = users_site(e, site);
+        if (users) {
+            span = users->call;
+            message = loom_arena_printf(e->arena, "in `%s`: %s", users->decl->name->text, text);
+        }
+    } else if (!hint && site && site->outer && is_users(e, site->call)) {
+        hint = loom_arena_printf(e->arena, "`%s` is checked for its use in line %u", site->decl->name->text,
+                                 site->call.line);
+    }
+    loom_syn_report(e->c, LOOM_E_TYPE, span, hint, "%s", message);
+}
+
+void loom_syn_error(syn_elab *e, loom_span span, const char *hint, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vreport(e, e->site, span, hint, format, arguments);
+    va_end(arguments);
+}
+
+void loom_syn_error_at(syn_elab *e, const syn_site *site, loom_span span, const char *hint, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vreport(e, site, span, hint, format, arguments);
+    va_end(arguments);
+}
+
+loom_span loom_syn_place(const syn_elab *e, loom_span span) {
+    if (is_users(e, span)) return span;
+    for (const syn_site *s = e->site; s && !s->instance; s = s->outer) {
+        if (is_users(e, s->call)) return s->call;
+    }
+    return span;
+}
+
+/* What to do about two types that differ. */
+static const char *mismatch_hint(syn_elab *e, syn_ty *found, syn_ty *expected) {
+    found = loom_syn_ty(found);
+    expected = loom_syn_ty(expected);
+    if (expected->kind == TY_SCALAR && found->kind == TY_SCALAR) {
+        if (expected->dtype == LOOM_BOOL || found->dtype == LOOM_BOOL) return NULL;
+        return loom_arena_printf(e->arena, "convert it: `%s x`", loom_dtype_name(expected->dtype));
+    }
+    if (expected->kind == TY_SCALAR && found->kind == TY_VAR && !(found->mask & SYN_BIT(expected->dtype))) {
+        return loom_arena_printf(e->arena, "convert it: `%s x`", loom_dtype_name(expected->dtype));
+    }
+    if (expected->kind == TY_SEQ && found->kind == TY_ARRAY) return "`rows xs` makes a sequence of an array";
+    if (expected->kind == TY_ARRAY && found->kind == TY_SEQ) {
+        return "sequences have operations of their own: map_seq, fold_seq, ...; `from_seq` makes an array";
+    }
+    return NULL;
+}
+
+bool loom_syn_need_type(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *format, ...) {
+    /* The texts are taken first: a failed unification may have bound parts of both. */
+    if (loom_syn_unify(e, found, expected)) return true;
+    char what[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    loom_syn_error(e, span, mismatch_hint(e, found, expected), "%s: expected %s, found %s", what,
+                   loom_syn_ty_text(e, expected), loom_syn_ty_text(e, found));
+    return false;
+}
+
+bool loom_syn_need_mask(syn_elab *e, syn_ty *found, syn_mask mask, loom_span span, const char *format, ...) {
+    if (loom_syn_restrict(e, found, mask)) return true;
+    char what[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    loom_syn_error(e, span, NULL, "%s: expected %s, found %s", what, loom_syn_mask_text(mask),
+                   loom_syn_ty_text(e, found));
+    return false;
+}
