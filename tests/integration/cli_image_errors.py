@@ -1,0 +1,126 @@
+#!/usr/bin/python3
+"""Wrong input to `gridloom image`: each has its exit code, a message with the right words, and leaves no file behind."""
+# timeout: 240
+# sanitize: asan
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+
+BIN = os.environ["GRIDLOOM_BIN"]
+TMP = os.path.join(os.environ["LOOM_TMP"], "cli_image_errors")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+USAGE, DATA, NOINPUT, OSERR, CANTCREAT, IOERR = 64, 65, 66, 71, 73, 74
+failed = []
+
+
+def unpack(*names):
+    for name in names:
+        with tarfile.open(os.path.join(ROOT, "tests/data/cases", name + ".tgz")) as f:
+            f.extractall(TMP)
+
+
+def files():
+    return sorted(os.listdir(TMP))
+
+
+def check(what, arguments, code, *words):
+    before = files()
+    p = subprocess.run([os.path.join(BIN, "gridloom"), "image"] + arguments, cwd=TMP, capture_output=True, text=True, timeout=120)
+    why = []
+    if p.returncode != code:
+        why.append("exit code %d, expected %d" % (p.returncode, code))
+    if not p.stderr.startswith("error: "):
+        why.append("no 'error:' on standard error")
+    why += ["no word '%s'" % w for w in words if w.lower() not in p.stderr.lower()]
+    left = set(files()) - set(before)
+    if left:
+        why.append("left behind: %s" % ", ".join(sorted(left)))
+    if why:
+        failed.append(what)
+        print("%s: %s\n  said: %s" % (what, "; ".join(why), (p.stderr + p.stdout).strip()))
+
+
+def check_full_disk():
+    """A file system of 200 KiB, where one may be mounted: the image does not fit, and that is told before anything runs."""
+    script = ("mount -t tmpfs -o size=200k none small && cd small && \"$0\" image ../base.ms -o x.fits --size 512 --scale 20asec;"
+              " echo code $?; ls -A")
+    os.mkdir(os.path.join(TMP, "small"))
+    p = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, os.path.join(BIN, "gridloom")],
+                       cwd=TMP, capture_output=True, text=True, timeout=120)
+    if "code" not in p.stdout or "mount:" in p.stderr:
+        print("full disk: no file system can be mounted here")
+    elif p.stdout.split() != ["code", str(IOERR)] or "x.fits" not in p.stderr or "room" not in p.stderr:
+        failed.append("full disk")
+        print("full disk: %s %s" % (p.stdout, p.stderr))
+
+
+def main():
+    shutil.rmtree(TMP, ignore_errors=True)
+    os.makedirs(TMP)
+    unpack("base", "all_flagged", "zero_rows", "missing_table_file", "empty_directory", "ddid_out_of_range",
+           "antenna_out_of_range", "spw2_differ", "dd_mixed_pols", "corrected_only")
+    with open(os.path.join(TMP, "file.ms"), "w") as f:
+        f.write("not a table\n")
+    out = ["-o", "x.fits", "--size", "64", "--scale", "20asec"]
+
+    # The request itself.
+    check("no observation", ["-o", "x.fits"], USAGE, "no observation")
+    check("two observations", ["base.ms", "base.ms"] + out, USAGE, "one observation")
+    check("no output", ["base.ms"], USAGE, "no output", "-o")
+    check("unknown option", ["base.ms", "--sizes", "3"] + out, USAGE, "--sizes", "--size")
+    check("size 0", ["base.ms", "-o", "x.fits", "--size", "0"], USAGE, "--size 0", "at least one pixel")
+    check("size -3", ["base.ms", "-o", "x.fits", "--size", "-3"], USAGE, "--size -3")
+    check("size words", ["base.ms", "-o", "x.fits", "--size", "big"], USAGE, "--size big")
+    check("size of 10^10", ["base.ms", "-o", "x.fits", "--size", "10000000000"], USAGE, "memory")
+    check("size absurd", ["base.ms", "-o", "x.fits", "--size", "3000000"], OSERR, "needs at least", "memory", "TiB")
+    check("size beyond --memory", ["base.ms", "-o", "x.fits", "--size", "20000", "--memory", "1GiB"], OSERR, "--memory", "GiB")
+    check("scale without unit", ["base.ms", "-o", "x.fits", "--scale", "5"], USAGE, "unit", "asec")
+    check("scale of unknown unit", ["base.ms", "-o", "x.fits", "--scale", "5parsec"], USAGE, "parsec")
+    check("scale 0", ["base.ms", "-o", "x.fits", "--scale", "0asec"], USAGE, "positive")
+    check("epsilon 0", ["base.ms", "--epsilon", "0"] + out, USAGE, "epsilon")
+    check("other weights", ["base.ms", "--weight", "uniform"] + out, USAGE, "natural")
+    check("channels backwards", ["base.ms", "--channels", "3:1"] + out, USAGE, "channels", "empty")
+    check("channels as words", ["base.ms", "--channels", "all"] + out, USAGE, "A:B")
+
+    # The observation.
+    check("no such file", ["nothing.ms"] + out, NOINPUT, "no such file", "nothing.ms")
+    check("a file", ["file.ms"] + out, DATA, "not a MeasurementSet", "file.ms")
+    check("empty directory", ["empty_directory.ms"] + out, DATA, "not a MeasurementSet")
+    check("missing table", ["missing_table_file.ms"] + out, DATA, "SPECTRAL_WINDOW")
+    check("no rows", ["zero_rows.ms"] + out, DATA, "no rows")
+    check("no such column", ["base.ms", "--column", "CORRECTED_DATA"] + out, DATA, "column CORRECTED_DATA", "DATA")
+    check("column not there", ["corrected_only.ms"] + out, DATA, "no column DATA", "CORRECTED_DATA")
+    check("no such field", ["base.ms", "--field", "3"] + out, DATA, "field 3")
+    check("no such window", ["base.ms", "--spw", "4"] + out, DATA, "spectral window", "4")
+    check("no such channels", ["base.ms", "--channels", "4:8"] + out, DATA, "channels 4:8", "out of range", "4 channels")
+    check("ids out of range", ["ddid_out_of_range.ms"] + out, DATA, "DATA_DESC_ID 7")
+    check("antennas out of range", ["antenna_out_of_range.ms"] + out, DATA, "ANTENNA")
+    check("several windows", ["spw2_differ.ms"] + out, DATA, "several spectral windows", "--spw")
+    check("several setups", ["dd_mixed_pols.ms"] + out, DATA, "polarisation", "correlation")
+    check("all flagged", ["all_flagged.ms"] + out, DATA, "no usable visibility", "all 2640 visibilities are flagged")
+
+    # The output.
+    check("folder not there", ["base.ms", "-o", "nowhere/x.fits"], CANTCREAT, "nowhere/x.fits")
+    check("output is a folder", ["base.ms", "-o", "base.ms"], CANTCREAT, "base.ms")
+    check("png folder not there", ["base.ms", "--png", "nowhere/x.png"] + out, CANTCREAT, "nowhere/x.png")
+    check("png is the fits", ["base.ms", "-o", "x.fits", "--png", "x.fits"], USAGE, "x.fits")
+    if os.geteuid() != 0:
+        os.mkdir(os.path.join(TMP, "closed"), 0o500)
+        check("closed folder", ["base.ms", "-o", "closed/x.fits"], CANTCREAT, "closed/x.fits")
+    check("full device", ["base.ms", "-o", "/dev/full", "--size", "64", "--scale", "20asec"], IOERR, "/dev/full", "No space left")
+    check_full_disk()
+    with open(os.path.join(TMP, "kept.fits"), "w") as f:
+        f.write("precious\n")
+    check("a failed run keeps the old file", ["all_flagged.ms", "-o", "kept.fits", "--size", "64"], DATA, "flagged")
+    with open(os.path.join(TMP, "kept.fits")) as f:
+        if f.read() != "precious\n":
+            failed.append("the old file is gone")
+    shutil.rmtree(TMP)
+    print("failed: " + ", ".join(failed) if failed else "ok")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
