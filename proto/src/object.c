@@ -104,7 +104,7 @@ loom_status *loom_object_write(const char *const *folders, size_t n_folders, con
     unsigned number = atomic_fetch_add(&counter, 1);
     char name[33];
     loom_hash_text(hash_of(value), name);
-    uint64_t need = loom_value_bytes(value) + (1u << 16);
+    uint64_t need = loom_value_wire_bytes(value) + (1u << 16);
     for (size_t i = 0; i < n_folders; i++) {
         bool last = i + 1 == n_folders;
         if (!has_room(folders[i], need) && !last) continue;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t loom_value_bytes(const loom_value *value) {
+uint64_t loom_value_wire_bytes(const loom_value *value) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < value->n_leaves; i++) {
         const loom_leaf *leaf = &value->leaves[i];

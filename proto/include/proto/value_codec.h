@@ -56,6 +56,6 @@ LOOM_MUST_USE loom_status *loom_object_map(const char *path, loom_value **value)
 LOOM_MUST_USE loom_status *loom_object_verify(const char *path);
 
 /* Bytes of data and lengths of a value. */
-uint64_t loom_value_bytes(const loom_value *value);
+uint64_t loom_value_wire_bytes(const loom_value *value);
 
 #endif

@@ -69,6 +69,10 @@ typedef struct loom_work_job {
     struct loom_feed *feed; /* main thread; NULL when closed */
 } loom_work_job;
 
+typedef struct loom_folded {
+    int64_t first, n;
+} loom_folded;
+
 typedef struct loom_work_run {
     struct loom_work_run *next;
     uint64_t id;
@@ -89,7 +93,9 @@ typedef struct loom_work_run {
     int64_t chunk_blocks; /* under lock; 0: not known yet */
     /* working thread */
     loom_run *run;
-    Wire__Epoch epoch; /* of what is in the accumulator; counter 0: nothing */
+    Wire__Epoch epoch;   /* of what is in the accumulator; counter 0: nothing */
+    loom_folded *folded; /* blocks in it, as they came */
+    size_t n_folded, folded_capacity;
     loom_run_time *reported;
     size_t n_reported;
 } loom_work_run;
@@ -101,7 +107,6 @@ typedef struct loom_chunk {
     uint64_t ticket;
     int64_t first_block, n_blocks, first, count;
     bool ready;
-    double asked;
     loom_value **values; /* by stream; NULL where the working thread reads itself */
     loom_status *status;
 } loom_chunk;
@@ -170,7 +175,9 @@ void loom_control_stop(loom_control *c, const char *why);
 
 /* ---- feed.c: main thread ---- */
 /* A connection to the client that serves a job's blocks. Made when first needed. */
+struct loom_feed *loom_feed_create(loom_control *c, loom_work_job *job, const char *endpoint);
 void loom_feed_close(struct loom_feed *feed);
+void loom_feed_forget(const loom_work_run *run); /* answers to its requests are not wanted any more */
 void loom_feed_constants(loom_control *c, loom_work_run *run);
 /* Asks for blocks of queued items, as far ahead as is allowed. */
 void loom_feed_ahead(loom_control *c);

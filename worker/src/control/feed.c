@@ -14,9 +14,12 @@
 typedef struct request {
     struct request *next;
     uint64_t ticket;
-    loom_item *item; /* NULL: constants */
+    const loom_item *item; /* NULL: constants. Compared, not followed: it may be gone */
     loom_work_run *run;
-    loom_packet *again; /* a copy, for when there is no answer */
+    uint32_t *params;
+    size_t n_params;
+    int64_t first, count;
+    uint32_t stream; /* constants: of this one */
     double asked;
 } request;
 
@@ -64,17 +67,16 @@ static request *take_request(loom_feed *feed, uint64_t ticket) {
 }
 
 static void free_request(request *r) {
-    if (r->again) loom_packet_destroy(r->again);
+    free(r->params);
     free(r);
 }
 
-/* Values for the served ones of `n` streams, in order. Frames are moved out of the message. */
-static loom_status *take_values(loom_incoming *in, const loom_work_run *run, uint32_t n, bool constants,
-                                loom_value **values) {
+/* Values for the served streams, in order, or for the one whose constants were asked for. Frames are moved out. */
+static loom_status *take_values(loom_incoming *in, const request *r, loom_value **values) {
     const Wire__Block *block = in->message->block;
     size_t next_value = 0, next_frame = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!is_served(run, i) || (constants && !run->has_constants[i])) continue;
+    for (uint32_t i = 0; i < r->run->n_streams; i++) {
+        if (r->item ? !is_served(r->run, i) : i != r->stream) continue;
         if (next_value == block->n_values) return loom_error(LOOM_E_PROTOCOL, "a block with too few streams");
         const Wire__Value *value = block->values[next_value++];
         size_t columns;
@@ -146,7 +148,7 @@ static void on_block(void *user, loom_incoming *in) {
     feed->received += in->bytes;
     loom_value **values = loom_xcalloc((size_t)r->run->n_streams + 1, sizeof *values);
     loom_status *status = loom_wire_status_restore(block->status);
-    if (!status) status = take_values(in, r->run, r->run->n_streams, !r->item, values);
+    if (!status) status = take_values(in, r, values);
     loom_incoming_destroy(in);
     if (r->item) {
         give_chunk(c, r, values, status);
@@ -171,53 +173,60 @@ static loom_status *open_feed(loom_control *c, loom_work_job *job) {
     return loom_socket_connect(feed->socket, feed->endpoint, c->options.insecure);
 }
 
-static loom_packet *fetch_packet(const loom_feed *feed, Wire__Fetch *fetch) {
-    fetch->job = feed->job->id;
-    fetch->credit = feed->received + LOOM_FETCH_WINDOW;
+static void send_request(loom_feed *feed, request *r) {
+    Wire__Fetch fetch = WIRE__FETCH__INIT;
+    fetch.job = feed->job->id;
+    fetch.ticket = r->ticket;
+    fetch.n_params = r->n_params;
+    fetch.params = r->params;
+    fetch.first = (uint64_t)r->first;
+    fetch.count = (uint64_t)r->count;
+    fetch.constants = !r->item;
+    fetch.credit = feed->received + LOOM_FETCH_WINDOW;
     Wire__Message message = WIRE__MESSAGE__INIT;
     message.body_case = WIRE__MESSAGE__BODY_FETCH;
-    message.fetch = fetch;
-    return loom_packet_create(&message);
+    message.fetch = &fetch;
+    r->asked = loom_seconds();
+    loom_socket_send(feed->socket, NULL, 0, loom_packet_create(&message));
 }
 
-static loom_status *ask(loom_control *c, loom_work_run *run, loom_item *item, Wire__Fetch *fetch) {
-    LOOM_TRY(open_feed(c, run->job));
-    loom_feed *feed = run->job->feed;
-    request *r = loom_xcalloc(1, sizeof *r);
-    *r = (request){.next = feed->requests, .ticket = fetch->ticket, .item = item, .run = run, .asked = loom_seconds()};
-    r->again = fetch_packet(feed, fetch);
-    feed->requests = r;
-    loom_socket_send(feed->socket, NULL, 0, fetch_packet(feed, fetch));
-    return NULL;
-}
-
-static uint32_t *served_params(const loom_work_run *run, bool constants, size_t *n) {
-    uint32_t *params = loom_xcalloc((size_t)run->n_streams + 1, sizeof *params);
-    *n = 0;
-    for (uint32_t i = 0; i < run->n_streams; i++) {
-        if (is_served(run, i) && (!constants || run->has_constants[i])) params[(*n)++] = param_of(run, i);
+static void give_failure(loom_control *c, const request *r, loom_status *status) {
+    loom_value **none = loom_xcalloc((size_t)r->run->n_streams + 1, sizeof *none);
+    if (r->item) {
+        give_chunk(c, r, none, status);
+    } else {
+        give_constants(c, r->run, none, status);
     }
-    return params;
+    free(none);
+}
+
+/* Copies `asked`, whose params it takes. */
+static void ask(loom_control *c, request asked) {
+    loom_feed *feed = asked.run->job->feed;
+    loom_status *status = open_feed(c, asked.run->job);
+    if (status) {
+        give_failure(c, &asked, status);
+        free(asked.params);
+        return;
+    }
+    request *r = loom_xmalloc(sizeof *r);
+    *r = asked;
+    r->next = feed->requests;
+    feed->requests = r;
+    send_request(feed, r);
 }
 
 /* One request per stream: each names a segment of its own stream. */
 void loom_feed_constants(loom_control *c, loom_work_run *run) {
     for (uint32_t i = 0; run->segments && i < run->n_streams; i++) {
         if (!is_served(run, i) || !run->has_constants[i]) continue;
-        Wire__Fetch fetch = WIRE__FETCH__INIT;
-        uint32_t param = param_of(run, i);
-        fetch.n_params = 1;
-        fetch.params = &param;
-        fetch.constants = true;
-        fetch.first = run->segments[i];
-        fetch.ticket = ++c->next_ticket;
         pthread_mutex_lock(&c->lock);
         run->constants_pending++;
         pthread_mutex_unlock(&c->lock);
-        loom_value **none = loom_xcalloc((size_t)run->n_streams + 1, sizeof *none);
-        loom_status *status = ask(c, run, NULL, &fetch);
-        if (status) give_constants(c, run, none, status);
-        free(none);
+        request r = {.ticket = ++c->next_ticket, .run = run, .n_params = 1, .first = run->segments[i], .stream = i};
+        r.params = loom_xmalloc(sizeof *r.params);
+        r.params[0] = param_of(run, i);
+        ask(c, r);
     }
 }
 
@@ -262,67 +271,66 @@ static bool needs_blocks(const loom_item *item) {
            (item->what == WIRE__TASK_KIND__FOLD || item->what == WIRE__TASK_KIND__WHOLE) && !item->job->closed;
 }
 
-/* Finds the next item with something to ask for; returns its new chunk, entered. */
-static loom_chunk *next_chunk(loom_control *c, loom_item **owner) {
+static void fill_params(request *r) {
+    r->params = loom_xcalloc((size_t)r->run->n_streams + 1, sizeof *r->params);
+    for (uint32_t i = 0; i < r->run->n_streams; i++) {
+        if (is_served(r->run, i)) r->params[r->n_params++] = param_of(r->run, i);
+    }
+}
+
+/* Enters the next chunk; false: nothing more is to be had now. `r` is filled, with params, if it must be asked for. The
+ * item itself is not to be touched outside the lock: the working thread may end it at any moment. */
+static bool next_chunk(loom_control *c, request *r) {
     int ahead = 0;
     for (loom_item *item = c->queue; item; item = item->next) {
         if (!needs_blocks(item)) continue;
         for (loom_chunk *k = item->chunks; k; k = k->next) ahead++;
-        if (ahead >= LOOM_CHUNKS_AHEAD) return NULL;
+        if (ahead >= LOOM_CHUNKS_AHEAD) return false;
         if (item->planned >= item->n_blocks) continue;
         loom_chunk *chunk = plan_chunk(item);
+        append_chunk(item, chunk);
         chunk->ticket = ++c->next_ticket;
         chunk->ready = !any_served(item->run);
-        append_chunk(item, chunk);
-        if (chunk->ready) pthread_cond_broadcast(&c->changed);
-        *owner = item;
-        return chunk;
+        *r = (request){.ticket = chunk->ticket, .item = item, .run = item->run};
+        r->first = chunk->first;
+        r->count = chunk->count;
+        if (chunk->ready) {
+            pthread_cond_broadcast(&c->changed);
+        } else {
+            fill_params(r);
+        }
+        return true;
     }
-    return NULL;
+    return false;
 }
 
-static void ask_for_chunk(loom_control *c, loom_item *item, const loom_chunk *chunk) {
-    size_t n;
-    uint32_t *params = served_params(item->run, false, &n);
-    Wire__Fetch fetch = WIRE__FETCH__INIT;
-    fetch.n_params = n;
-    fetch.params = params;
-    fetch.first = (uint64_t)chunk->first;
-    fetch.count = (uint64_t)chunk->count;
-    fetch.ticket = chunk->ticket;
-    loom_status *status = ask(c, item->run, item, &fetch);
-    free(params);
-    if (!status) return;
-    request r = {.ticket = chunk->ticket, .item = item, .run = item->run};
-    loom_value **none = loom_xcalloc((size_t)item->run->n_streams + 1, sizeof *none);
-    give_chunk(c, &r, none, status);
-    free(none);
-}
-
-/* The working thread consumes and frees items, but an item that still has a chunk that is not ready is not freed before
- * the main thread has made it ready or closed the job: `item` and `chunk` stay valid outside the lock here. */
 void loom_feed_ahead(loom_control *c) {
-    for (;;) {
+    for (bool more = true; more;) {
+        request r = {0};
         pthread_mutex_lock(&c->lock);
-        loom_item *item = NULL;
-        loom_chunk *chunk = next_chunk(c, &item);
-        bool served = chunk && !chunk->ready;
+        more = !c->stopping && next_chunk(c, &r);
         pthread_mutex_unlock(&c->lock);
-        if (!chunk) return;
-        if (served) ask_for_chunk(c, item, chunk);
+        if (r.params) ask(c, r);
     }
 }
 
 void loom_feed_check(loom_control *c) {
     double now = loom_seconds();
     for (loom_work_job *job = c->jobs; job; job = job->next) {
-        for (request *r = job->feed ? job->feed->requests : NULL; r; r = r->next) {
-            if (now - r->asked < LOOM_FETCH_PATIENCE || !r->again) continue;
-            loom_packet *packet = loom_xcalloc(1, sizeof *packet);
-            loom_packet_destroy(packet);
-            packet = loom_packet_copy(r->again);
-            r->asked = now;
-            loom_socket_send(job->feed->socket, NULL, 0, packet);
+        for (request *r = job->feed->requests; r; r = r->next) {
+            if (now - r->asked > LOOM_FETCH_PATIENCE) send_request(job->feed, r);
+        }
+    }
+}
+
+void loom_feed_forget(const loom_work_run *run) {
+    for (request **at = &run->job->feed->requests; *at;) {
+        request *r = *at;
+        if (r->run == run) {
+            *at = r->next;
+            free_request(r);
+        } else {
+            at = &r->next;
         }
     }
 }

@@ -1,0 +1,583 @@
+/* The working thread: takes items in order, calls the executor, leaves packets for the main thread. */
+#include "common/buffer.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "control/control.h"
+#include "proto/value_codec.h"
+#include "proto/wire.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* What became of a task, on its way into a message. */
+typedef struct outcome {
+    loom_arena *arena;
+    Wire__TaskDone done;
+    LOOM_VEC(Wire__TaskPart *) parts;
+    LOOM_VEC(Wire__BlockRun *) blocks;
+    loom_status *status;
+} outcome;
+
+static void wake(loom_control *c) {
+    uv_async_send(&c->woken);
+}
+
+/* ---- freeing ---- */
+
+void loom_item_free(loom_item *item) {
+    while (item->chunks) {
+        loom_chunk *chunk = item->chunks;
+        item->chunks = chunk->next;
+        loom_chunk_free(chunk, item->run->n_streams);
+    }
+    for (size_t i = 0; i < item->n_objects; i++) free(item->objects[i]);
+    free(item->lengths);
+    free(item);
+}
+
+void loom_work_run_free(loom_work_run *run) {
+    loom_run_destroy(run->run);
+    for (uint32_t i = 0; i < run->n_inputs; i++) free(run->inputs[i]);
+    for (uint32_t i = 0; i < run->n_streams; i++) loom_value_unref(run->constants[i]);
+    for (size_t i = 0; i < run->n_reported; i++) free((char *)run->reported[i].label);
+    loom_status_free(run->broken);
+    free(run->folded);
+    free(run->reported);
+    free(run->inputs);
+    free(run->constants);
+    free(run->has_constants);
+    free(run->segments);
+    free(run->plan);
+    free(run->object);
+    free(run);
+}
+
+void loom_work_job_free(loom_work_job *job) {
+    for (uint32_t i = 0; i < job->n_params; i++) {
+        if (job->sources[i]) loom_source_destroy(job->sources[i]);
+        free(job->descriptions[i]);
+    }
+    free(job->sources);
+    free(job->descriptions);
+    free(job->program);
+    loom_arena_destroy(job->arena);
+    free(job);
+}
+
+/* ---- what a run needs ---- */
+
+static const loom_graph_stage *stage_of(const loom_work_run *run) {
+    return &run->job->graph->stages[run->stage];
+}
+
+static loom_status *source_of(loom_work_run *run, uint32_t stream, loom_source **source) {
+    uint32_t param = stage_of(run)->streams[stream];
+    loom_work_job *job = run->job;
+    *source = NULL;
+    if (!job->descriptions[param]) return NULL;
+    if (!job->sources[param]) LOOM_TRY(loom_source_open(job->descriptions[param], &job->sources[param]));
+    *source = job->sources[param];
+    return NULL;
+}
+
+/* Constants that are served arrive by the main thread; those of files are read here. */
+static loom_status *gather_constants(loom_control *c, loom_work_run *run) {
+    pthread_mutex_lock(&c->lock);
+    while (run->constants_pending && !run->job->closed && !c->stopping) pthread_cond_wait(&c->changed, &c->lock);
+    loom_status *status = run->broken;
+    run->broken = NULL;
+    if (!status && run->constants_pending) status = loom_error(LOOM_E_CANCELLED, "cancelled");
+    pthread_mutex_unlock(&c->lock);
+    for (uint32_t i = 0; run->segments && i < run->n_streams && !status; i++) {
+        loom_source *source;
+        if (!run->has_constants[i] || run->constants[i]) continue;
+        status = source_of(run, i, &source);
+        if (!status && source) status = loom_source_constants(source, run->segments[i], &run->constants[i]);
+    }
+    return status;
+}
+
+static void unref_all(loom_value **values, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) loom_value_unref(values[i]);
+    free(values);
+}
+
+static loom_status *create_run(loom_control *c, loom_work_run *run) {
+    LOOM_TRY(gather_constants(c, run));
+    loom_value **inputs = loom_xcalloc((size_t)run->n_inputs + 1, sizeof *inputs);
+    loom_status *status = NULL;
+    for (uint32_t i = 0; i < run->n_inputs && !status; i++) status = loom_object_map(run->inputs[i], &inputs[i]);
+    loom_run_description description = {.program = run->job->program,
+                                        .program_length = run->job->program_length,
+                                        .graph = run->job->graph,
+                                        .stage = run->stage,
+                                        .interpret = run->interpret,
+                                        .plan = run->plan,
+                                        .plan_length = run->plan_length,
+                                        .object = run->object,
+                                        .object_length = run->object_length,
+                                        .inputs = inputs,
+                                        .n_constants = run->n_streams,
+                                        .constants = run->constants};
+    if (!status) status = loom_run_create(c->executor, &description, &run->run);
+    unref_all(inputs, run->n_inputs);
+    return status;
+}
+
+static void forget_times(loom_work_run *run) {
+    for (size_t i = 0; i < run->n_reported; i++) free((char *)run->reported[i].label);
+    free(run->reported);
+    run->reported = NULL;
+    run->n_reported = 0;
+}
+
+/* Neighbours in time are mostly neighbours in the stream. */
+static void note_folded(loom_work_run *run, int64_t first, int64_t n) {
+    if (n == 0) return;
+    loom_folded *last = run->n_folded ? &run->folded[run->n_folded - 1] : NULL;
+    if (last && last->first + last->n == first) {
+        last->n += n;
+        return;
+    }
+    if (run->n_folded == run->folded_capacity) {
+        run->folded_capacity = run->folded_capacity ? 2 * run->folded_capacity : 16;
+        run->folded = loom_xrealloc(run->folded, run->folded_capacity * sizeof *run->folded);
+    }
+    run->folded[run->n_folded++] = (loom_folded){first, n};
+}
+
+static void drop_run(loom_work_run *run) {
+    run->n_folded = 0;
+    loom_run_destroy(run->run);
+    run->run = NULL;
+    run->epoch.counter = 0;
+    forget_times(run);
+}
+
+static bool same_epoch(const Wire__Epoch *a, const Wire__Epoch *b) {
+    return a->incarnation == b->incarnation && a->counter == b->counter;
+}
+
+/* ---- results ---- */
+
+static loom_status *add_part(loom_control *c, outcome *o, uint32_t output, int64_t first, int64_t n,
+                             const loom_value *value) {
+    pthread_mutex_lock(&c->lock);
+    size_t n_spools = c->n_spools;
+    char **spools = loom_xcalloc(n_spools + 1, sizeof *spools);
+    for (size_t i = 0; i < n_spools; i++) spools[i] = loom_xstrdup(c->spools[i]);
+    pthread_mutex_unlock(&c->lock);
+    loom_object object;
+    loom_status *status = loom_object_write((const char *const *)spools, n_spools, value, false, &object);
+    for (size_t i = 0; i < n_spools; i++) free(spools[i]);
+    free(spools);
+    if (status) return status;
+    Wire__Object *wire = LOOM_NEW(o->arena, Wire__Object);
+    wire__object__init(wire);
+    wire->path = loom_arena_strdup(o->arena, object.path);
+    wire->bytes = object.bytes;
+    wire->value = loom_wire_value(o->arena, value);
+    /* The header points into the value, which may go before the message is packed. */
+    for (size_t i = 0; i < wire->value->n_leaves; i++) {
+        Wire__Leaf *leaf = wire->value->leaves[i];
+        int64_t *extents = LOOM_NEW_ARRAY(o->arena, int64_t, leaf->n_extents);
+        if (leaf->n_extents) memcpy(extents, leaf->extents, leaf->n_extents * sizeof *extents);
+        leaf->extents = extents;
+        leaf->name = loom_arena_strdup(o->arena, leaf->name);
+    }
+    free(object.path);
+    Wire__TaskPart *part = LOOM_NEW(o->arena, Wire__TaskPart);
+    wire__task_part__init(part);
+    part->output = output;
+    part->first_block = (uint64_t)first;
+    part->n_blocks = (uint64_t)n;
+    part->object = wire;
+    LOOM_PUSH(o->arena, o->parts, part);
+    return NULL;
+}
+
+/* Seconds by label since the last report. */
+static void add_times(outcome *o, loom_work_run *run) {
+    if (!run->run) return;
+    const loom_run_time *times;
+    size_t n = loom_run_times(run->run, &times);
+    o->done.times = LOOM_NEW_ARRAY(o->arena, Wire__Time *, n);
+    for (size_t i = 0; i < n; i++) {
+        if (i == run->n_reported) {
+            run->reported = loom_xrealloc(run->reported, (i + 1) * sizeof *run->reported);
+            run->reported[run->n_reported++] = (loom_run_time){.label = loom_xstrdup(times[i].label)};
+        }
+        loom_run_time *before = &run->reported[i];
+        if (times[i].calls == before->calls) continue;
+        Wire__Time *t = o->done.times[o->done.n_times++] = LOOM_NEW(o->arena, Wire__Time);
+        wire__time__init(t);
+        t->label = loom_arena_strdup(o->arena, times[i].label);
+        t->seconds = times[i].seconds - before->seconds;
+        t->calls = times[i].calls - before->calls;
+        before->seconds = times[i].seconds;
+        before->calls = times[i].calls;
+    }
+}
+
+static void send_outcome(loom_control *c, const loom_item *item, outcome *o) {
+    o->done.task = item->task;
+    o->done.job = item->job->id;
+    o->done.run = item->run->id;
+    o->done.epoch = (Wire__Epoch *)&item->epoch;
+    o->done.has_compute = o->done.has_handover = o->done.has_wait = true;
+    o->done.status = loom_wire_status(o->arena, o->status);
+    o->done.n_parts = o->parts.count;
+    o->done.parts = o->parts.at;
+    o->done.n_blocks = o->blocks.count;
+    o->done.blocks = o->blocks.at;
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_TASK_DONE;
+    message.task_done = &o->done;
+    loom_packet *packet = loom_packet_create(&message);
+    pthread_mutex_lock(&c->lock);
+    if (c->n_outbox == c->outbox_capacity) {
+        c->outbox_capacity = c->outbox_capacity ? 2 * c->outbox_capacity : 8;
+        c->outbox = loom_xrealloc(c->outbox, c->outbox_capacity * sizeof(loom_packet *));
+    }
+    c->outbox[c->n_outbox++] = packet;
+    pthread_mutex_unlock(&c->lock);
+    wake(c);
+}
+
+/* ---- blocks ---- */
+
+/* The next chunk of an item when it is there. NULL: the job was closed, or there are no more. */
+static loom_chunk *wait_chunk(loom_control *c, loom_item *item, outcome *o) {
+    double before = loom_seconds();
+    pthread_mutex_lock(&c->lock);
+    while (!c->stopping && !item->job->closed && !(item->chunks && item->chunks->ready) &&
+           (item->chunks || item->planned < item->n_blocks)) {
+        pthread_cond_wait(&c->changed, &c->lock);
+    }
+    loom_chunk *chunk = item->chunks;
+    if (c->stopping || item->job->closed) chunk = NULL;
+    if (chunk) item->chunks = chunk->next;
+    pthread_mutex_unlock(&c->lock);
+    o->done.wait += loom_seconds() - before;
+    wake(c); /* one more may be asked for */
+    return chunk;
+}
+
+/* Streams that are files of this host are read here. */
+static loom_status *read_local(loom_item *item, loom_chunk *chunk) {
+    loom_work_run *run = item->run;
+    for (uint32_t i = 0; i < run->n_streams; i++) {
+        loom_source *source;
+        LOOM_TRY(source_of(run, i, &source));
+        if (!source) continue;
+        int64_t count = chunk->count;
+        if (item->lengths && item->lengths[i] - chunk->first < count) count = item->lengths[i] - chunk->first;
+        if (count > 0) LOOM_TRY(loom_source_read(source, chunk->first, count, &chunk->values[i]));
+    }
+    return NULL;
+}
+
+static loom_status *check_streams(const loom_work_run *run, const loom_chunk *chunk) {
+    for (uint32_t i = 0; i < run->n_streams; i++) {
+        if (!chunk->values[i]) return loom_error(LOOM_E_DATA, "a stream ended before its announced length");
+    }
+    return NULL;
+}
+
+/* Where memory is out for several blocks in one go they are folded one by one, and so are those that come after. */
+static loom_status *fold_singly(loom_control *c, loom_item *item, const loom_chunk *chunk, int64_t *folded) {
+    loom_work_run *run = item->run;
+    pthread_mutex_lock(&c->lock);
+    run->chunk_blocks = 1;
+    pthread_mutex_unlock(&c->lock);
+    loom_value **slices = loom_xcalloc((size_t)run->n_streams + 1, sizeof *slices);
+    loom_status *status = NULL;
+    for (*folded = 0; *folded < chunk->n_blocks && !status;) {
+        int64_t from = *folded * item->block;
+        int64_t to = from + item->block < chunk->count ? from + item->block : chunk->count;
+        for (uint32_t i = 0; i < run->n_streams && !status; i++) {
+            status = loom_value_slice(chunk->values[i], from, to, &slices[i]);
+        }
+        if (!status) status = loom_run_fold(run->run, slices, chunk->first_block + *folded, 1, chunk->first + from);
+        for (uint32_t i = 0; i < run->n_streams; i++) {
+            loom_value_unref(slices[i]);
+            slices[i] = NULL;
+        }
+        if (!status) ++*folded;
+    }
+    free(slices);
+    return status;
+}
+
+static loom_status *fold_chunk(loom_control *c, loom_item *item, loom_chunk *chunk, outcome *o) {
+    if (chunk->status) {
+        loom_status *status = chunk->status;
+        chunk->status = NULL;
+        return status;
+    }
+    LOOM_TRY(read_local(item, chunk));
+    LOOM_TRY(check_streams(item->run, chunk));
+    double before = loom_seconds();
+    int64_t folded = 0;
+    loom_status *status =
+        loom_run_fold(item->run->run, chunk->values, chunk->first_block, chunk->n_blocks, chunk->first);
+    if (!status) {
+        folded = chunk->n_blocks;
+    } else if (loom_status_code(status) == LOOM_E_MEMORY && chunk->n_blocks > 1) {
+        loom_status_free(status);
+        status = fold_singly(c, item, chunk, &folded);
+    }
+    o->done.compute += loom_seconds() - before;
+    note_folded(item->run, chunk->first_block, folded);
+    atomic_fetch_add(&item->folded, folded);
+    return status;
+}
+
+static loom_status *fold(loom_control *c, loom_item *item, outcome *o) {
+    loom_work_run *run = item->run;
+    /* What is in there of another epoch was fenced: nobody asked for it while it was current. */
+    if (run->epoch.counter && !same_epoch(&run->epoch, &item->epoch)) drop_run(run);
+    if (!run->run) LOOM_TRY(create_run(c, run));
+    run->epoch = item->epoch;
+    while (atomic_load(&item->folded) < item->n_blocks) {
+        loom_chunk *chunk = wait_chunk(c, item, o);
+        if (!chunk) return loom_error(LOOM_E_CANCELLED, "cancelled");
+        loom_status *status = fold_chunk(c, item, chunk, o);
+        loom_chunk_free(chunk, run->n_streams);
+        if (status) {
+            o->done.has_failed_block = true;
+            o->done.failed_block = (uint64_t)(item->first_block + atomic_load(&item->folded));
+            return status;
+        }
+    }
+    return NULL;
+}
+
+/* ---- deltas, merges, values ---- */
+
+static bool ordered(const loom_graph_output *o) {
+    if (o->kind == LOOM_OUT_COLLECT || o->kind == LOOM_OUT_STREAM) return true;
+    return o->kind != LOOM_OUT_PERMUTE && o->order == LOOM_ORDER_ADJACENT;
+}
+
+/* Where order matters an output without content for some blocks still has a place there. */
+static loom_status *put_part(loom_control *c, loom_work_run *run, const loom_delta_part *part, uint32_t output,
+                             outcome *o) {
+    if (part->outputs[output]) return add_part(c, o, output, part->first_block, part->n_blocks, part->outputs[output]);
+    if (!ordered(&stage_of(run)->outputs[output])) return NULL;
+    loom_value *empty;
+    LOOM_TRY(loom_run_empty(run->run, output, &empty));
+    loom_status *status = add_part(c, o, output, part->first_block, part->n_blocks, empty);
+    loom_value_unref(empty);
+    return status;
+}
+
+static loom_status *write_delta(loom_control *c, loom_item *item, const loom_delta *delta, outcome *o) {
+    for (size_t p = 0; p < delta->n_parts; p++) {
+        for (uint32_t j = 0; j < delta->n_outputs; j++) {
+            LOOM_TRY(put_part(c, item->run, &delta->parts[p], j, o));
+        }
+    }
+    return NULL;
+}
+
+static void list_blocks(loom_work_run *run, outcome *o) {
+    for (size_t i = 0; i < run->n_folded; i++) {
+        Wire__BlockRun *blocks = LOOM_NEW(o->arena, Wire__BlockRun);
+        wire__block_run__init(blocks);
+        blocks->first = (uint64_t)run->folded[i].first;
+        blocks->n = (uint64_t)run->folded[i].n;
+        LOOM_PUSH(o->arena, o->blocks, blocks);
+    }
+    run->n_folded = 0;
+}
+
+static loom_status *hand_over(loom_control *c, loom_item *item, outcome *o) {
+    loom_work_run *run = item->run;
+    if (!run->run || !same_epoch(&run->epoch, &item->epoch)) {
+        return loom_error(LOOM_E_CANCELLED, "there is nothing of this epoch");
+    }
+    double before = loom_seconds();
+    loom_delta *delta;
+    LOOM_TRY(loom_run_take_delta(run->run, &delta));
+    run->epoch.counter = 0;
+    list_blocks(run, o);
+    loom_status *status = write_delta(c, item, delta, o);
+    loom_delta_destroy(delta);
+    o->done.handover += loom_seconds() - before;
+    return status;
+}
+
+static loom_status *merge(loom_control *c, loom_item *item, outcome *o) {
+    loom_value *a = NULL, *b = NULL, *merged = NULL;
+    loom_status *status = loom_object_map(item->objects[0], &a);
+    if (!status) status = loom_object_map(item->objects[1], &b);
+    double before = loom_seconds();
+    if (!status) status = loom_run_merge(item->run->run, item->output, a, b, &merged);
+    o->done.compute += loom_seconds() - before;
+    before = loom_seconds();
+    if (!status) status = add_part(c, o, item->output, 0, 0, merged);
+    o->done.handover += loom_seconds() - before;
+    loom_value_unref(a);
+    loom_value_unref(b);
+    loom_value_unref(merged);
+    return status;
+}
+
+static loom_status *finish(loom_control *c, loom_item *item, outcome *o) {
+    loom_value *partial = NULL, *value = NULL;
+    loom_status *status = item->n_objects ? loom_object_map(item->objects[0], &partial)
+                                          : loom_run_empty(item->run->run, item->output, &partial);
+    double before = loom_seconds();
+    if (!status) status = loom_run_finish(item->run->run, item->output, partial, &value);
+    o->done.compute += loom_seconds() - before;
+    before = loom_seconds();
+    if (!status) status = add_part(c, o, item->output, 0, 0, value);
+    o->done.handover += loom_seconds() - before;
+    loom_value_unref(partial);
+    loom_value_unref(value);
+    return status;
+}
+
+typedef struct puller {
+    loom_control *control;
+    loom_item *item;
+    outcome *outcome;
+    loom_value **last; /* by stream: of which an empty one is cut when the stream has ended */
+} puller;
+
+static loom_status *take_pulled(puller *p, loom_chunk *chunk, loom_value **streams) {
+    if (chunk->status) {
+        loom_status *status = chunk->status;
+        chunk->status = NULL;
+        return status;
+    }
+    LOOM_TRY(read_local(p->item, chunk));
+    for (uint32_t i = 0; i < p->item->run->n_streams; i++) {
+        if (chunk->values[i]) {
+            loom_value_unref(p->last[i]);
+            p->last[i] = loom_value_ref(chunk->values[i]);
+            streams[i] = chunk->values[i];
+            chunk->values[i] = NULL;
+        } else if (p->last[i]) {
+            LOOM_TRY(loom_value_slice(p->last[i], 0, 0, &streams[i]));
+        } else {
+            return loom_error(LOOM_E_DATA, "an empty stream beside one that is not");
+        }
+    }
+    return NULL;
+}
+
+static loom_status *pull(void *context, int64_t block, loom_value **streams, bool *end) {
+    puller *p = context;
+    *end = block >= p->item->n_blocks;
+    if (*end) return NULL;
+    loom_chunk *chunk = wait_chunk(p->control, p->item, p->outcome);
+    if (!chunk) return loom_error(LOOM_E_CANCELLED, "cancelled");
+    loom_status *status = take_pulled(p, chunk, streams);
+    loom_chunk_free(chunk, p->item->run->n_streams);
+    return status;
+}
+
+static loom_status *array(loom_control *c, loom_item *item, outcome *o) {
+    loom_work_run *run = item->run;
+    uint32_t n = stage_of(run)->n_outputs;
+    loom_value **outputs = loom_xcalloc((size_t)n + 1, sizeof *outputs);
+    puller p = {c, item, o, loom_xcalloc((size_t)run->n_streams + 1, sizeof(loom_value *))};
+    double before = loom_seconds();
+    loom_status *status = loom_run_array(run->run, pull, &p, outputs);
+    o->done.compute += loom_seconds() - before - o->done.wait;
+    before = loom_seconds();
+    for (uint32_t i = 0; i < n && !status; i++) status = add_part(c, o, i, 0, 0, outputs[i]);
+    o->done.handover += loom_seconds() - before;
+    unref_all(outputs, n);
+    unref_all(p.last, run->n_streams);
+    return status;
+}
+
+/* ---- items ---- */
+
+static loom_status *do_task(loom_control *c, loom_item *item, outcome *o) {
+    switch (item->what) {
+    case WIRE__TASK_KIND__FOLD: return fold(c, item, o);
+    case WIRE__TASK_KIND__DELTA: return hand_over(c, item, o);
+    default: break;
+    }
+    if (!item->run->run) LOOM_TRY(create_run(c, item->run));
+    switch (item->what) {
+    case WIRE__TASK_KIND__MERGE: return merge(c, item, o);
+    case WIRE__TASK_KIND__FINISH: return finish(c, item, o);
+    default: return array(c, item, o);
+    }
+}
+
+static void run_task(loom_control *c, loom_item *item) {
+    outcome o = {.arena = loom_arena_create(0)};
+    wire__task_done__init(&o.done);
+    o.status = do_task(c, item, &o);
+    add_times(&o, item->run);
+    send_outcome(c, item, &o);
+    loom_status_free(o.status);
+    loom_arena_destroy(o.arena);
+}
+
+static void do_item(loom_control *c, loom_item *item, bool skip) {
+    switch (item->kind) {
+    case LOOM_ITEM_TASK:
+        if (!skip) run_task(c, item);
+        break;
+    case LOOM_ITEM_DROP:
+        if (same_epoch(&item->run->epoch, &item->epoch)) drop_run(item->run);
+        break;
+    case LOOM_ITEM_CLOSE_RUN: loom_work_run_free(item->run); break;
+    case LOOM_ITEM_CLOSE_JOB:
+        while (item->runs) {
+            loom_work_run *run = item->runs;
+            item->runs = run->next;
+            loom_work_run_free(run);
+        }
+        loom_work_job_free(item->job);
+        break;
+    }
+}
+
+/* Takes the first item for working; it stays in the queue meanwhile, so that its chunks can be planned. */
+static loom_item *begin_item(loom_control *c, bool *skip) {
+    pthread_mutex_lock(&c->lock);
+    while (!c->queue && !c->stopping) pthread_cond_wait(&c->changed, &c->lock);
+    loom_item *item = c->queue;
+    c->working = item;
+    *skip = c->stopping || (item && item->job->closed);
+    pthread_mutex_unlock(&c->lock);
+    return item;
+}
+
+static void end_item(loom_control *c, loom_item *item) {
+    pthread_mutex_lock(&c->lock);
+    c->working = NULL;
+    c->queue = item->next;
+    if (!c->queue) c->queue_end = &c->queue;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void *loom_work_thread(void *control) {
+    loom_control *c = control;
+    for (;;) {
+        bool skip;
+        loom_item *item = begin_item(c, &skip);
+        if (!item) break; /* stopping, and nothing is left to be freed */
+        /* A closed job's memory goes with this item, so the main thread must not look at it as the one at work. */
+        if (item->kind != LOOM_ITEM_TASK) {
+            end_item(c, item);
+            do_item(c, item, skip);
+        } else {
+            do_item(c, item, skip);
+            end_item(c, item);
+        }
+        loom_item_free(item);
+    }
+    pthread_mutex_lock(&c->lock);
+    c->thread_ended = true;
+    pthread_mutex_unlock(&c->lock);
+    wake(c);
+    return NULL;
+}
