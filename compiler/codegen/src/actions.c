@@ -4,6 +4,7 @@
  * children. Then every temporary gets its ALLOC before the first and its FREE after the last node that touches it, in
  * the innermost block that holds all of them; what is made once a segment and used by chunks is kept. At last the tree
  * is flattened into the plan's list. */
+#include "compiler/schedule/reads.h"
 #include "gen.h"
 #include <assert.h>
 #include <string.h>
@@ -181,7 +182,7 @@ static void uses_value(void *context, loom_lvalue_id id) {
  * actions. */
 static bool needs_new_extent(const loom_gen *g, loom_lop_id first, loom_lop_id id) {
     extent_use use = {g, first, id, false};
-    loom_gen_reads(g->l, id, uses_value, &use);
+    loom_lifted_reads(g->l, id, uses_value, &use);
     const loom_lblock *body = &g->l->blocks[g->l->ops[id].body];
     for (loom_lexpr_id e = body->first; e < body->end; e++) {
         if (g->l->exprs[e].kind == LOOM_LX_EXTENT) uses_axis(&use, g->l->exprs[e].aux);

@@ -193,9 +193,6 @@ uint32_t loom_gen_kernel(loom_gen *g, const char *prefix);
 const char *loom_gen_label(const loom_gen *g, loom_lop_id op);
 /* The operation itself or the LOOP or IF around it that stands in the block of `parent`. */
 loom_lop_id loom_gen_ancestor(const loom_gen *g, loom_lop_id op, loom_lop_id parent);
-/* Calls f for every value that an operation reads; LOOP and IF: what they read themselves, not what is inside. */
-void loom_gen_reads(const loom_lifted *l, loom_lop_id op, void (*f)(void *context, loom_lvalue_id value),
-                    void *context);
 
 /* ---- actions.c ---- */
 void loom_gen_plan(loom_gen *g, loom_plan *plan);

@@ -5,6 +5,7 @@
  * destination it starts from, if the older is a temporary, dies there, and both belong to the same block and phase; the
  * results of a LOOP with its states. An output takes over the buffer of its value, unless that is an input, belongs to
  * another output already, or outlives the chunk: then actions.c copies. */
+#include "compiler/schedule/reads.h"
 #include "gen.h"
 #include <string.h>
 
@@ -34,52 +35,6 @@ const char *loom_gen_label(const loom_gen *g, loom_lop_id id) {
 }
 
 /* ---- who reads what ---- */
-
-static void block_reads(const loom_lifted *l, loom_lblock_id block, void (*f)(void *, loom_lvalue_id), void *context) {
-    if (block == LOOM_NONE) return;
-    for (loom_lexpr_id e = l->blocks[block].first; e < l->blocks[block].end; e++) {
-        if (l->exprs[e].kind == LOOM_LX_LOAD) f(context, l->exprs[e].aux);
-    }
-}
-
-static void value_reads(const loom_lvalue_id *values, uint32_t n, void (*f)(void *, loom_lvalue_id), void *context) {
-    for (uint32_t i = 0; values && i < n; i++) {
-        if (values[i] != LOOM_NONE) f(context, values[i]);
-    }
-}
-
-void loom_gen_reads(const loom_lifted *l, loom_lop_id id, void (*f)(void *, loom_lvalue_id), void *context) {
-    const loom_lop *op = &l->ops[id];
-    value_reads(op->args, op->n_args, f, context);
-    if (op->kind == LOOM_LO_LOOP) {
-        value_reads(op->initial, op->n_states, f, context);
-        value_reads(op->next, op->n_states, f, context);
-        value_reads(&op->test, 1, f, context);
-    } else if (op->kind == LOOM_LO_IF) {
-        value_reads(op->then_results, op->n_results, f, context);
-        value_reads(op->else_results, op->n_results, f, context);
-    } else if (op->kind != LOOM_LO_FFT) {
-        block_reads(l, op->body, f, context);
-        if (op->kind == LOOM_LO_PERMUTE) value_reads(op->dest, op->n_results, f, context);
-        if (op->kind == LOOM_LO_REDUCE || op->kind == LOOM_LO_SCAN) block_reads(l, op->ne, f, context);
-    }
-}
-
-static void find_parents(loom_gen *g) {
-    const loom_lifted *l = g->l;
-    g->parent = LOOM_NEW_ARRAY(g->arena, loom_lop_id, (size_t)l->n_ops + 1);
-    memset(g->parent, 0xff, l->n_ops * sizeof *g->parent);
-    for (loom_lop_id id = 0; id < l->n_ops; id++) {
-        const loom_lop *op = &l->ops[id];
-        if (op->kind != LOOM_LO_LOOP && op->kind != LOOM_LO_IF) continue;
-        for (loom_lop_id i = op->inner_first; i < op->inner_end; i++) {
-            if (g->parent[i] == LOOM_NONE) g->parent[i] = id;
-        }
-        for (loom_lop_id i = op->else_first; op->kind == LOOM_LO_IF && i < op->else_end; i++) {
-            if (g->parent[i] == LOOM_NONE) g->parent[i] = id;
-        }
-    }
-}
 
 loom_lop_id loom_gen_ancestor(const loom_gen *g, loom_lop_id op, loom_lop_id parent) {
     while (op != LOOM_NONE && g->parent[op] != parent) op = g->parent[op];
@@ -115,7 +70,7 @@ static void find_last_uses(loom_gen *g) {
     const loom_lifted *l = g->l;
     g->last_use = LOOM_NEW_ARRAY(g->arena, loom_lop_id, (size_t)l->n_values + 1);
     memset(g->last_use, 0xff, l->n_values * sizeof *g->last_use);
-    for (loom_lop_id i = 0; i < l->n_ops; i++) loom_gen_reads(l, i, note_read, &(reader){g, i});
+    for (loom_lop_id i = 0; i < l->n_ops; i++) loom_lifted_reads(l, i, note_read, &(reader){g, i});
     /* An axis whose extent is a value is read by whoever loops over it; such scalars are never worth reusing. */
     for (loom_axis_id a = 0; a < l->n_axes; a++) {
         if (l->axes[a].kind == LOOM_AXIS_SCALAR) g->last_use[l->axes[a].value] = l->n_ops;
@@ -188,7 +143,7 @@ static void count_read(void *context, loom_lvalue_id value) {
 
 static bool reads_once(loom_gen *g, loom_lop_id op, loom_lvalue_id value) {
     uint32_t *counts = LOOM_NEW_ARRAY(g->arena, uint32_t, (size_t)g->l->n_values + 1);
-    loom_gen_reads(g->l, op, count_read, counts);
+    loom_lifted_reads(g->l, op, count_read, counts);
     return counts[value] == 1;
 }
 
@@ -238,7 +193,7 @@ void loom_gen_lower(loom_gen *g) {
             if (l->outputs[o].values[i] != LOOM_NONE) g->is_output[l->outputs[o].values[i]] = true;
         }
     }
-    find_parents(g);
+    g->parent = loom_lifted_parents(l, g->arena);
     find_phases(g);
     find_last_uses(g);
     input_buffers(g);

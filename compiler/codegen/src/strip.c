@@ -4,6 +4,7 @@
  * Scratch is divided into slots. A value takes a free slot when it is made and gives it back after its last use; a
  * transform whose argument dies takes over its slot. Values of one slot follow each other in time and share an alias
  * scope. */
+#include "compiler/schedule/reads.h"
 #include "gen.h"
 #include <string.h>
 
@@ -66,7 +67,7 @@ static void note_last(void *context, loom_lvalue_id value) {
 static void assign_slots(strip *s) {
     const loom_lifted *l = s->g->l;
     for (loom_lop_id id = s->region->first; id < s->region->end; id++)
-        loom_gen_reads(l, id, note_last, &(reader){s, id});
+        loom_lifted_reads(l, id, note_last, &(reader){s, id});
     for (loom_lop_id id = s->region->first; id < s->region->end; id++) {
         const loom_lop *op = &l->ops[id];
         for (uint32_t j = 0; j < op->n_results; j++) {

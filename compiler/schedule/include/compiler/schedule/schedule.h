@@ -1,5 +1,5 @@
-/* Schedule: cuts the operations into regions (maximal runs diagonal in the chunk axis) and chooses flat or strip for each, by
- * cost; marks values that live in a strip's scratch alone. `force`: LOOM_SCHEDULE_* for tests, or -1. */
+/* Schedule: cuts the operations into regions (maximal runs diagonal in the chunk axis) and chooses flat or strip for
+ * each, by cost; marks values that live in a strip's scratch alone. `force`: LOOM_SCHEDULE_* for tests, or -1. */
 #ifndef LOOM_COMPILER_SCHEDULE_SCHEDULE_H
 #define LOOM_COMPILER_SCHEDULE_SCHEDULE_H
 #include "compiler/ir/lifted.h"
