@@ -183,12 +183,16 @@ typedef struct syn_extent {
     bool bracket; /* first and last token are brackets */
 } syn_extent;
 
+typedef enum syn_mark {
+    MARK_PREFIX = 1, /* an operator that belongs to what follows: -x, !x, *[n]t */
+    MARK_TIGHT = 2,  /* the colon of a typed name or field: (x: t), {x: t} */
+    MARK_INDEX = 4,  /* the opening bracket of an index or slice */
+} syn_mark;
+
 typedef struct syn_layout {
     syn_extent *at;
     size_t count, capacity;
-    bool *prefix;           /* by token: a minus or `!` in prefix position, or the first token of an operator section */
-    uint32_t *declarations; /* first tokens of top-level declarations */
-    size_t n_declarations, cap_declarations;
+    uint8_t *marks; /* by token: bits of syn_mark */
 } syn_layout;
 
 /* Parses one file and adds its declarations. Errors are reported; after one, parsing goes on at the next declaration.

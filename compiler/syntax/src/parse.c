@@ -60,8 +60,8 @@ void loom_syn_extent(syn_parser *p, uint32_t first, bool bracket) {
     LOOM_PUSH(p->c->arena, *p->layout, extent);
 }
 
-void loom_syn_mark_prefix(syn_parser *p, uint32_t token) {
-    if (p->layout) p->layout->prefix[token] = true;
+void loom_syn_mark(syn_parser *p, uint32_t token, syn_mark mark) {
+    if (p->layout) p->layout->marks[token] |= (uint8_t)mark;
 }
 
 void loom_syn_skip_attributes(syn_parser *p) {
@@ -188,28 +188,15 @@ static void parse_decl(syn_parser *p) {
     }
 }
 
-static void note_declaration(syn_parser *p) {
-    syn_layout *l = p->layout;
-    if (!l) return;
-    if (l->n_declarations == l->cap_declarations) {
-        size_t capacity = l->cap_declarations ? 2 * l->cap_declarations : 16;
-        l->declarations =
-            loom_arena_grow(p->c->arena, l->declarations, l->n_declarations, capacity, sizeof *l->declarations);
-        l->cap_declarations = capacity;
-    }
-    l->declarations[l->n_declarations++] = p->at;
-}
-
 void loom_syn_parse(syn_context *c, const syn_tokens *tokens, bool prelude, syn_decls *decls, syn_layout *layout) {
     /* In the arena and not on the stack: what changes between setjmp and longjmp must live in memory. */
     syn_parser *p = LOOM_NEW(c->arena, syn_parser);
     *p = (syn_parser){.c = c, .tokens = tokens, .decls = decls, .layout = layout, .prelude = prelude};
-    if (layout) layout->prefix = LOOM_NEW_ARRAY(c->arena, bool, tokens->count);
+    if (layout) layout->marks = LOOM_NEW_ARRAY(c->arena, uint8_t, tokens->count);
     while (!loom_syn_is(p, T_END)) {
         p->decl_from = p->at;
         p->nesting = 0;
         if (setjmp(p->recover) == 0) {
-            note_declaration(p);
             parse_decl(p);
             loom_syn_extent(p, p->decl_from, false);
         } else {

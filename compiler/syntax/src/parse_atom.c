@@ -27,6 +27,7 @@ static syn_index parse_place(syn_parser *p) {
 void loom_syn_parse_index(syn_parser *p, syn_exp *e) {
     uint32_t first = p->at;
     loom_syn_enter(p);
+    loom_syn_mark(p, first, MARK_INDEX);
     loom_syn_expect(p, T_LBRACKET, "`[`", NULL);
     LOOM_VEC(syn_index) index = {0};
     do {
@@ -53,7 +54,6 @@ static syn_exp *operator_reference(syn_parser *p, uint32_t first) {
 
 /* `(+ x)`. A minus is a sign there, as in Futhark. */
 static syn_exp *right_section(syn_parser *p, uint32_t first) {
-    loom_syn_mark_prefix(p, p->at);
     const syn_token *op = loom_syn_next(p);
     syn_exp *e = loom_syn_new_exp(p, E_RIGHT, first);
     e->name = op->name;
@@ -316,7 +316,7 @@ static syn_exp *parse_application(syn_parser *p) {
 /* A minus right before a number makes a negative literal, so that -128i8 is in range. */
 static syn_exp *parse_minus(syn_parser *p) {
     uint32_t first = p->at;
-    loom_syn_mark_prefix(p, first);
+    loom_syn_mark(p, first, MARK_PREFIX);
     loom_syn_next(p);
     const syn_token *t = loom_syn_now(p), *after = loom_syn_ahead(p, 1);
     bool literal = (t->kind == T_INT || t->kind == T_FLOAT) && (after->space_before || after->kind != T_DOT);
@@ -328,7 +328,7 @@ static syn_exp *parse_minus(syn_parser *p) {
 
 static syn_exp *parse_not(syn_parser *p) {
     uint32_t first = p->at;
-    loom_syn_mark_prefix(p, first);
+    loom_syn_mark(p, first, MARK_PREFIX);
     loom_syn_next(p);
     syn_exp *e = loom_syn_new_exp(p, E_NOT, first);
     e->a = loom_syn_prefix(p);

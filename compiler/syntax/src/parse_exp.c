@@ -297,14 +297,16 @@ syn_exp *loom_syn_parse_let(syn_parser *p) {
 
 syn_exp *loom_syn_parse_if(syn_parser *p) {
     uint32_t first = p->at;
+    bool chained = first == p->chained_if;
     syn_exp *e = loom_syn_new_exp(p, E_IF, first);
     loom_syn_next(p);
     e->a = loom_syn_exp(p);
     loom_syn_expect(p, T_THEN, "`then`", "if condition then value else value");
     e->b = loom_syn_exp(p);
     loom_syn_expect(p, T_ELSE, "`else`", "an `if` is a value, so both branches are needed");
+    p->chained_if = p->at;
     e->c = loom_syn_exp(p);
-    loom_syn_extent(p, first, false);
+    if (!chained) loom_syn_extent(p, first, false);
     return loom_syn_finish(p, e, first);
 }
 

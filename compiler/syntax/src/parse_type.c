@@ -81,6 +81,7 @@ static syn_te *parse_record_type(syn_parser *p) {
         if (names.count >= LOOM_MAX_TUPLE) {
             loom_syn_fail(p, name->span, NULL, "a record of more than %d fields", LOOM_MAX_TUPLE);
         }
+        loom_syn_mark(p, p->at, MARK_TIGHT);
         loom_syn_expect(p, T_COLON, "`:` and the field's type", "as in {x: f32, y: f32}");
         LOOM_PUSH(p->c->arena, names, name->name);
         LOOM_PUSH(p->c->arena, items, loom_syn_type(p));
@@ -131,7 +132,7 @@ static syn_te *parse_named_type(syn_parser *p) {
 syn_te *loom_syn_type_atom(syn_parser *p) {
     loom_syn_enter(p);
     while (loom_syn_is_op(p, "*")) {
-        loom_syn_mark_prefix(p, p->at);
+        loom_syn_mark(p, p->at, MARK_PREFIX);
         loom_syn_next(p);
     }
     syn_te *t = NULL;
@@ -154,6 +155,7 @@ static void skip_parameter_name(syn_parser *p, bool *named) {
     if (*named) {
         loom_syn_next(p);
         loom_syn_next(p);
+        loom_syn_mark(p, p->at, MARK_TIGHT);
         loom_syn_next(p);
     }
 }
@@ -262,6 +264,7 @@ syn_pat *loom_syn_pattern(syn_parser *p) {
     uint32_t first = p->at;
     syn_pat *inner = loom_syn_pattern_atom(p);
     if (!loom_syn_is(p, T_COLON)) return inner;
+    loom_syn_mark(p, p->at, MARK_TIGHT);
     loom_syn_next(p);
     syn_pat *pat = new_pattern(p, P_TYPED);
     pat->items = LOOM_NEW_ARRAY(p->c->arena, syn_pat *, 1);
