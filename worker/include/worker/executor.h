@@ -19,7 +19,6 @@ typedef struct loom_run loom_run;
 typedef struct loom_executor_options {
     int threads;            /* 0: all cores this process may use */
     uint64_t memory;        /* bytes for buffers; 0: three quarters of the machine's */
-    const char *spool;      /* folder for accumulators and deltas that are handed over as files; tmpfs where it fits */
 } loom_executor_options;
 
 LOOM_MUST_USE loom_status *loom_executor_create(const loom_executor_options *options, loom_executor **executor);

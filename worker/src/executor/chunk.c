@@ -194,7 +194,7 @@ static loom_status *run_chunk(loom_run *run, loom_value *const *streams, int64_t
                               loom_value **pending) {
     loom_engine *engine = run->engine;
     const loom_plan *plan = engine->plan;
-    engine->first = first + from;
+    *engine->first = first + from;
     loom_engine_set_chunk(engine, count);
     LOOM_TRY(bind_columns(run, streams, from, count));
     LOOM_TRY(loom_run_bind_accumulators(run));
@@ -202,7 +202,7 @@ static loom_status *run_chunk(loom_run *run, loom_value *const *streams, int64_t
     loom_status *status = loom_engine_run(engine, plan->chunk_begin, plan->n_actions);
     if (engine->accumulating && status) run->spoilt = true;
     if (status && engine->raised_element >= 0) {
-        loom_status_note(status, "at element %" PRId64 " of the stream", engine->first + engine->raised_element);
+        loom_status_note(status, "at element %" PRId64 " of the stream", *engine->first + engine->raised_element);
     }
     if (!status) status = take_pending(run, pending);
     loom_engine_end_chunk(engine);

@@ -29,15 +29,19 @@ static void set_up_extents(loom_engine *engine) {
     }
 }
 
-static void set_up_threads(loom_engine *engine) {
-    engine->n_threads = loom_pool_threads(engine->executor->pool);
-    size_t bytes = (size_t)engine->n_threads * sizeof *engine->threads;
-    engine->threads = aligned_alloc(_Alignof(loom_thread), bytes);
-    if (!engine->threads) {
-        fprintf(stderr, "gridloom: no memory for %d threads\n", engine->n_threads);
+/* Zeroed; small. */
+static void *aligned_small(size_t alignment, size_t bytes) {
+    void *data = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (!data) {
+        fprintf(stderr, "gridloom: no memory for %zu bytes\n", bytes);
         abort();
     }
-    memset(engine->threads, 0, bytes);
+    return memset(data, 0, bytes);
+}
+
+static void set_up_threads(loom_engine *engine) {
+    engine->n_threads = loom_pool_threads(engine->executor->pool);
+    engine->threads = aligned_small(_Alignof(loom_thread), (size_t)engine->n_threads * sizeof *engine->threads);
     for (int t = 0; t < engine->n_threads; t++) {
         loom_thread *thread = &engine->threads[t];
         thread->frame = (loom_kernel_frame){.buffers = engine->data,
@@ -77,11 +81,12 @@ loom_status *loom_engine_create(loom_executor *executor, const loom_plan *plan, 
     made->of_chunk = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->of_chunk);
     made->ffts = loom_xcalloc((size_t)plan->n_ffts + 1, sizeof *made->ffts);
     made->ffts_stale = true;
+    made->first = aligned_small(ALIGNMENT, sizeof *made->first);
     set_up_extents(made);
     set_up_threads(made);
     set_up_times(made);
     for (uint32_t b = 0; b < plan->n_buffers; b++) {
-        if (plan->buffers[b].storage == LOOM_STORE_FIRST) made->data[b] = &made->first;
+        if (plan->buffers[b].storage == LOOM_STORE_FIRST) made->data[b] = made->first;
     }
     loom_status *status = link_kernels(made, object, length);
     if (status) {
@@ -98,6 +103,7 @@ void loom_engine_destroy(loom_engine *engine) {
     for (uint32_t b = 0; b < engine->plan->n_buffers; b++) loom_memory_give(memory, &engine->blocks[b]);
     for (int t = 0; t < engine->n_threads; t++) loom_memory_give(memory, &engine->threads[t].scratch);
     loom_object_destroy(engine->object);
+    free(engine->first);
     free(engine->kernels);
     free(engine->ffts);
     free(engine->extents);

@@ -22,7 +22,6 @@ struct loom_executor {
     loom_pool *pool;
     loom_memory *memory;
     loom_ffts *ffts;
-    char *spool;
     atomic_bool cancelled;
 };
 
@@ -53,7 +52,7 @@ typedef struct loom_engine {
     bool *of_chunk;     /* by buffer: storage was allocated by an action of the chunk, and ends with it */
     int n_threads;
     loom_thread *threads;
-    int64_t first; /* LOOM_STORE_FIRST points here */
+    int64_t *first; /* LOOM_STORE_FIRST; aligned as all buffers are */
     int64_t raised_element;
     bool in_chunk;     /* set by the caller around the actions of a chunk */
     bool accumulating; /* a permute of this chunk has begun to change an accumulator */

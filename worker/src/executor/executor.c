@@ -1,5 +1,4 @@
 #include "common/buffer.h"
-#include "common/file.h"
 #include "device/cpu/machine.h"
 #include "executor/engine.h"
 #include <stdlib.h>
@@ -7,7 +6,6 @@
 static loom_status *set_up(loom_executor *executor, const loom_executor_options *options) {
     uint64_t memory = options->memory ? options->memory : loom_machine_memory() / 4 * 3;
     executor->memory = loom_memory_create(memory);
-    if (options->spool) executor->spool = loom_xstrdup(options->spool);
     LOOM_TRY(loom_pool_create(options->threads, &executor->pool));
     executor->ffts = loom_ffts_create(executor->pool);
     return NULL;
@@ -29,7 +27,6 @@ void loom_executor_destroy(loom_executor *executor) {
     loom_ffts_destroy(executor->ffts);
     loom_pool_destroy(executor->pool);
     loom_memory_unref(executor->memory);
-    free(executor->spool);
     free(executor);
 }
 

@@ -15,8 +15,8 @@
  * Example: a grid of 2400 x 2400 with patches of 15 x 15 gets tiles of 32 x 64, four phases, 703 tiles in each.
  * Cost: inspection, 8 (rank + 1) bytes and a few operations per unit, twice; then the kernel. (DESIGN 4.10)
  */
+#include "executor/permute.h"
 #include "common/buffer.h"
-#include "executor/engine.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -358,6 +358,9 @@ uint64_t loom_engine_permute_bytes(const loom_engine *engine, const loom_plan_ac
         loom_status_free(status);
         return 0;
     }
+    if (loom_engine_permute_is_small(engine, action, units)) {
+        return loom_engine_permute_small_bytes((loom_engine *)(uintptr_t)engine, action, units);
+    }
     if (units > BATCH_UNITS) units = BATCH_UNITS;
     return loom_memory_rounded(lay_out(&t, units, slabs_for(engine, &t, units)).total);
 }
@@ -401,6 +404,7 @@ loom_status *loom_engine_permute(loom_engine *engine, const loom_plan_action *ac
     LOOM_TRY(set_up_tiling(engine, action, &p.tiling));
     if (p.tiling.rank == 0) return loom_error(LOOM_E_INTERNAL, "plan permutes onto no level");
     if (units == 0) return NULL;
+    if (loom_engine_permute_is_small(engine, action, units)) return loom_engine_permute_small(engine, action, units);
     p.inspect = (loom_kernel_inspect)(uintptr_t)engine->kernels[action->kernel];
     p.execute = (loom_kernel_execute)(uintptr_t)engine->kernels[action->kernel2];
     int64_t batch = units < BATCH_UNITS ? units : BATCH_UNITS;
