@@ -17,19 +17,17 @@ enum {
 /* ---- cards ---- */
 
 static void put_card(loom_buffer *b, const char *text) {
-    char card[CARD];
-    size_t n = strlen(text) < CARD ? strlen(text) : CARD;
-    memset(card, ' ', sizeof card);
-    memcpy(card, text, n);
-    loom_buffer_append(b, card, sizeof card);
+    char card[CARD + 1];
+    snprintf(card, sizeof card, "%-*s", CARD, text);
+    loom_buffer_append(b, card, CARD);
 }
 
 static void put_number(loom_buffer *b, const char *key, double value, const char *comment) {
     char text[CARD + 1], number[32];
     snprintf(number, sizeof number, "%.15G", value);
     /* A real number in a header has a point. */
-    if (!strpbrk(number, ".EN")) strcat(number, ".0");
-    snprintf(text, sizeof text, "%-8s= %20s / %s", key, number, comment);
+    const char *point = strpbrk(number, ".EN") ? "" : ".0";
+    snprintf(text, sizeof text, "%-8s= %*s%s / %s", key, 20 - (int)strlen(point), number, point, comment);
     put_card(b, text);
 }
 
@@ -85,7 +83,8 @@ static void describe_axes(struct wcsprm *wcs, const loom_fits_image *image) {
     static const char *const units[4] = {"deg", "deg", "Hz", ""};
     double degrees = 180 / M_PI, ra = fmod(image->ra * degrees, 360);
     double value[4] = {ra < 0 ? ra + 360 : ra, image->dec * degrees, image->frequency, 1};
-    double pixel[4] = {(double)(image->nx / 2 + 1), (double)(image->ny / 2 + 1), 1, 1};
+    int64_t centre_x = image->nx / 2 + 1, centre_y = image->ny / 2 + 1;
+    double pixel[4] = {(double)centre_x, (double)centre_y, 1, 1};
     double step[4] = {-image->scale * degrees, image->scale * degrees, image->bandwidth > 0 ? image->bandwidth : 1, 1};
     for (int i = 0; i < 4; i++) {
         snprintf(wcs->ctype[i], sizeof wcs->ctype[i], "%s", types[i]);

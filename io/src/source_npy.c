@@ -104,11 +104,12 @@ static char *absolute(const char *path) {
 
 static loom_status *open_column(const loom_npy_column *from, column *c) {
     *c = (column){.name = loom_xstrdup(from->name),
-                  .values_path = absolute(from->values),
+                  .values_path = from->values ? absolute(from->values) : NULL,
                   .lengths_path = from->lengths ? absolute(from->lengths) : NULL,
                   .constant = from->constant,
                   .dtype = from->dtype,
                   .depth = from->depth};
+    if (!from->values) return loom_error(LOOM_E_USAGE, "column '%s' has no file", from->name);
     if (from->depth >= LOOM_MAX_DEPTH) {
         return loom_error(LOOM_E_LIMIT, "'%s' has %" PRIu32 " array levels, the limit is %d", c->name, from->depth,
                           LOOM_MAX_DEPTH - 1);

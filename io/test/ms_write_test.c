@@ -56,7 +56,8 @@ static fixture *make_fixture(void) {
                                  .history = "test"};
     for (int i = 0; i < ROWS; i++) {
         for (int k = 0; k < 3; k++) f->uvw[i][k] = i + 0.25 * k;
-        f->time[i] = 5e9 + 10.0 * (i / 3);
+        int step = i / 3;
+        f->time[i] = 5e9 + 10.0 * step;
         f->antenna1[i] = i % 3 == 2 ? 1 : 0;
         f->antenna2[i] = i % 3 == 0 ? 1 : 2;
         for (int k = 0; k < CHANNELS * HANDS * 2; k++) f->data[i * CHANNELS * HANDS * 2 + k] = (float)(100 * i + k);
