@@ -1,0 +1,416 @@
+/* Evaluating operations of lifted IR, one point after the other. */
+#include "eval.h"
+#include <math.h>
+
+static const loom_leaf *source_leaf(const eval *v, const loom_lvalue *value) {
+    loom_value *const *from = value->source == LOOM_LV_INPUT ? v->arguments->inputs : v->arguments->columns;
+    return &from[value->index]->leaves[value->leaf];
+}
+
+int64_t axis_extent(eval *v, loom_axis_id axis) {
+    const loom_axis *a = &v->l->axes[axis];
+    switch (a->kind) {
+    case LOOM_AXIS_CHUNK: return v->arguments->count;
+    case LOOM_AXIS_CONST: return a->extent;
+    case LOOM_AXIS_SCALAR: return v->values[a->value].at ? v->values[a->value].at[0].i : 0;
+    case LOOM_AXIS_INPUT: {
+        const loom_lvalue *value = &v->l->values[a->value];
+        return source_leaf(v, value)->extents[a->level + (value->source == LOOM_LV_INPUT ? 0 : 1)];
+    }
+    case LOOM_AXIS_IRREGULAR: break;
+    }
+    return 0;
+}
+
+int64_t offset_of(const buffer *b, const int64_t *index, uint32_t n, bool *inside) {
+    int64_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        *inside = *inside && index[i] >= 0 && index[i] < b->extents[i];
+        at = at * b->extents[i] + (*inside ? index[i] : 0);
+    }
+    return at;
+}
+
+static void shape(eval *v, buffer *b, const loom_axis_id *axes, uint32_t n) {
+    b->n = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t extent = axis_extent(v, axes[i]);
+        if (extent < 0 && !v->error)
+            v->error = loom_error(LOOM_E_RUNTIME, "an array cannot have %" PRId64 " elements", extent);
+        b->extents[i] = extent < 0 ? 0 : extent;
+        b->n *= b->extents[i];
+    }
+    b->at = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)b->n + 1);
+}
+
+static buffer *make_value(eval *v, loom_lvalue_id id) {
+    buffer *b = &v->values[id];
+    shape(v, b, v->l->values[id].axes, v->l->values[id].n_axes);
+    return b;
+}
+
+static void read_source(eval *v, loom_lvalue_id id) {
+    const loom_lvalue *value = &v->l->values[id];
+    buffer *b = make_value(v, id);
+    if (value->source == LOOM_LV_FIRST) {
+        b->at[0].i = v->arguments->first;
+        return;
+    }
+    const loom_leaf *leaf = source_leaf(v, value);
+    size_t size = loom_dtype_size(leaf->dtype);
+    for (int64_t i = 0; i < b->n && i < leaf->n_data; i++) {
+        b->at[i] = loom_scalar_load(leaf->dtype, (const char *)leaf->data + (size_t)i * size);
+    }
+}
+
+/* ---- points ---- */
+
+typedef struct walk {
+    uint32_t n;
+    int64_t extents[LOOM_LIFTED_MAX_AXES];
+    bool empty;
+} walk;
+
+static walk walk_over(eval *v, const loom_axis_id *axes, uint32_t n) {
+    walk w = {.n = n};
+    for (uint32_t i = 0; i < n; i++) {
+        w.extents[i] = axis_extent(v, axes[i]);
+        w.empty = w.empty || w.extents[i] <= 0;
+        v->point[i] = 0;
+    }
+    return w;
+}
+
+/* Steps to the next point; `skip` (or LOOM_NONE) stands still. */
+static bool next_point(eval *v, const walk *w, uint32_t skip) {
+    for (uint32_t i = w->n; i > 0; i--) {
+        if (i - 1 == skip) continue;
+        if (++v->point[i - 1] < w->extents[i - 1]) return true;
+        v->point[i - 1] = 0;
+    }
+    return false;
+}
+
+static int64_t place(const eval *v, const buffer *b, const loom_lop *o, uint32_t skip) {
+    int64_t index[LOOM_LIFTED_MAX_AXES];
+    uint32_t n = 0;
+    bool inside = true;
+    for (uint32_t i = 0; i < o->n_axes; i++) {
+        if (i != skip) index[n++] = v->point[i];
+    }
+    return offset_of(b, index, n, &inside);
+}
+
+static void run_compute(eval *v, const loom_lop *o) {
+    for (uint32_t i = 0; i < o->n_results; i++) make_value(v, o->results[i]);
+    walk w = walk_over(v, o->axes, o->n_axes);
+    if (w.empty) return;
+    do {
+        run_block(v, o->body, NULL);
+        for (uint32_t i = 0; i < o->n_results; i++) {
+            buffer *b = &v->values[o->results[i]];
+            b->at[place(v, b, o, LOOM_NONE)] = block_result(v, o->body, i);
+        }
+    } while (!v->error && !v->defect && next_point(v, &w, LOOM_NONE));
+}
+
+static void run_check(eval *v, const loom_lop *o) {
+    walk w = walk_over(v, o->axes, o->n_axes);
+    if (w.empty) return;
+    uint32_t n = v->l->blocks[o->body].n_results;
+    do {
+        run_block(v, o->body, NULL);
+        if (!block_result(v, o->body, 0).b) {
+            raise_site(v, o->site, n > 1 ? block_result(v, o->body, 1).i : 0,
+                       n > 2 ? block_result(v, o->body, 2).i : 0);
+        }
+    } while (!v->error && !v->defect && next_point(v, &w, LOOM_NONE));
+}
+
+/* state = combine(state, x); the later one on the left where `reversed`. */
+static void join(eval *v, const loom_lop *o, loom_scalar *state, const loom_scalar *x, uint32_t n, bool reversed) {
+    loom_scalar *params = LOOM_NEW_ARRAY(v->arena, loom_scalar, 2 * (size_t)n + 1);
+    memcpy(params, reversed ? x : state, n * sizeof *params);
+    memcpy(params + n, reversed ? state : x, n * sizeof *params);
+    run_block(v, o->combine, params);
+    for (uint32_t i = 0; i < n; i++) state[i] = block_result(v, o->combine, i);
+}
+
+static void start(eval *v, const loom_lop *o, loom_scalar *state, uint32_t n) {
+    run_block(v, o->ne, NULL);
+    for (uint32_t i = 0; i < n; i++) state[i] = block_result(v, o->ne, i);
+}
+
+static void contribution(eval *v, const loom_lop *o, loom_scalar *x, uint32_t n) {
+    run_block(v, o->body, NULL);
+    for (uint32_t i = 0; i < n; i++) x[i] = block_result(v, o->body, i);
+}
+
+static void run_reduce(eval *v, const loom_lop *o) {
+    uint32_t n = o->n_results;
+    loom_scalar *state = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1),
+                *x = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) make_value(v, o->results[i]);
+    walk w = walk_over(v, o->axes, o->n_axes);
+    int64_t count = w.extents[o->reduce];
+    for (uint32_t i = 0; i < w.n; i++) {
+        if (i != o->reduce && w.extents[i] <= 0) return;
+    }
+    do {
+        start(v, o, state, n);
+        for (int64_t k = 0; k < count && !v->error && !v->defect; k++) {
+            v->point[o->reduce] = k;
+            contribution(v, o, x, n);
+            join(v, o, state, x, n, false);
+        }
+        for (uint32_t i = 0; i < n; i++) {
+            buffer *b = &v->values[o->results[i]];
+            b->at[place(v, b, o, o->reduce)] = state[i];
+        }
+    } while (!v->error && !v->defect && next_point(v, &w, o->reduce));
+}
+
+static void run_scan(eval *v, const loom_lop *o) {
+    bool total = o->scan == LOOM_SCAN_TOTAL, right = o->scan == LOOM_SCAN_RIGHT;
+    bool exclusive = total || o->scan == LOOM_SCAN_EXCLUSIVE;
+    uint32_t n = o->n_results / (total ? 2 : 1);
+    loom_scalar *state = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1),
+                *x = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1);
+    for (uint32_t i = 0; i < o->n_results; i++) make_value(v, o->results[i]);
+    walk w = walk_over(v, o->axes, o->n_axes);
+    int64_t count = w.extents[o->reduce];
+    for (uint32_t i = 0; i < w.n; i++) {
+        if (i != o->reduce && w.extents[i] <= 0) return;
+    }
+    do {
+        start(v, o, state, n);
+        for (int64_t k = 0; k < count && !v->error && !v->defect; k++) {
+            v->point[o->reduce] = right ? count - 1 - k : k;
+            for (int turn = 0; turn < 2; turn++) {
+                if ((turn == 0) == exclusive) {
+                    for (uint32_t i = 0; i < n; i++) {
+                        buffer *b = &v->values[o->results[i]];
+                        b->at[place(v, b, o, LOOM_NONE)] = state[i];
+                    }
+                } else {
+                    contribution(v, o, x, n);
+                    join(v, o, state, x, n, right);
+                }
+            }
+        }
+        for (uint32_t i = 0; total && i < n; i++) {
+            buffer *b = &v->values[o->results[n + i]];
+            b->at[place(v, b, o, o->reduce)] = state[i];
+        }
+    } while (!v->error && !v->defect && next_point(v, &w, o->reduce));
+}
+
+static void run_permute(eval *v, const loom_lop *o) {
+    uint32_t n = v->l->blocks[o->body].n_results - o->rank;
+    buffer **onto = LOOM_NEW_ARRAY(v->arena, buffer *, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        if (o->output != LOOM_NONE) {
+            onto[i] = &v->targets[v->first_target[o->output] + i];
+            continue;
+        }
+        onto[i] = make_value(v, o->results[i]);
+        const buffer *from = &v->values[o->dest[i]];
+        memcpy(onto[i]->at, from->at, (size_t)from->n * sizeof *from->at);
+    }
+    loom_scalar *state = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1),
+                *x = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1);
+    walk w = walk_over(v, o->axes, o->n_axes);
+    if (w.empty) return;
+    do {
+        int64_t index[LOOM_LIFTED_MAX_AXES];
+        bool inside = true;
+        run_block(v, o->body, NULL);
+        for (uint32_t i = 0; i < o->n_context; i++) index[i] = v->point[i];
+        for (uint32_t i = 0; i < o->rank; i++) index[o->n_context + i] = block_result(v, o->body, i).i;
+        int64_t at = offset_of(onto[0], index, o->n_context + o->rank, &inside);
+        if (!inside || v->error || v->defect) continue;
+        for (uint32_t i = 0; i < n; i++) {
+            x[i] = block_result(v, o->body, o->rank + i);
+            state[i] = onto[i]->at[at];
+        }
+        join(v, o, state, x, n, false);
+        for (uint32_t i = 0; i < n; i++) onto[i]->at[at] = state[i];
+    } while (!v->error && !v->defect && next_point(v, &w, LOOM_NONE));
+}
+
+/* One axis of a transform, by the definition. */
+static void transform(eval *v, const loom_scalar *in, loom_scalar *out, int64_t n, int64_t stride, bool inverse) {
+    const double pi = 3.14159265358979323846;
+    (void)v;
+    for (int64_t k = 0; k < n; k++) {
+        double re = 0, im = 0;
+        for (int64_t j = 0; j < n; j++) {
+            double angle = (inverse ? 2 : -2) * pi * (double)((j * k) % n) / (double)n, c = cos(angle), s = sin(angle);
+            const double *x = in[j * stride].c;
+            re += x[0] * c - x[1] * s;
+            im += x[0] * s + x[1] * c;
+        }
+        double scale = inverse ? 1.0 / (double)n : 1.0;
+        out[k * stride].c[0] = re * scale;
+        out[k * stride].c[1] = im * scale;
+    }
+}
+
+static void run_fft(eval *v, const loom_lop *o) {
+    const buffer *from = &v->values[o->args[0]];
+    buffer *to = make_value(v, o->results[0]);
+    loom_scalar *copy = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)to->n + 1);
+    memcpy(to->at, from->at, (size_t)to->n * sizeof *to->at);
+    int64_t stride = 1;
+    for (uint32_t k = 0; k < o->fft_rank && to->n; k++) {
+        int64_t extent = to->extents[o->n_axes - 1 - k];
+        memcpy(copy, to->at, (size_t)to->n * sizeof *copy);
+        for (int64_t base = 0; base < to->n; base += extent * stride) {
+            for (int64_t i = 0; i < stride; i++)
+                transform(v, copy + base + i, to->at + base + i, extent, stride, o->inverse);
+        }
+        stride *= extent;
+    }
+}
+
+static void run_ops(eval *v, loom_lop_id first, loom_lop_id end);
+
+static void copy_value(eval *v, loom_lvalue_id from, loom_lvalue_id to) {
+    make_value(v, to);
+    memcpy(v->values[to].at, v->values[from].at, (size_t)v->values[to].n * sizeof(loom_scalar));
+}
+
+static void run_loop(eval *v, const loom_lop *o) {
+    for (uint32_t i = 0; i < o->n_states; i++) copy_value(v, o->initial[i], o->state[i]);
+    int64_t count = o->n_args ? v->values[o->args[0]].at[0].i : INT64_MAX;
+    if (o->counter != LOOM_NONE) make_value(v, o->counter);
+    buffer *next = LOOM_NEW_ARRAY(v->arena, buffer, (size_t)o->n_states + 1);
+    for (int64_t k = 0; k < count && !v->error && !v->defect; k++) {
+        if (o->counter != LOOM_NONE) v->values[o->counter].at[0].i = k;
+        run_ops(v, o->inner_first, o->inner_end);
+        if (v->error || v->defect || (o->test != LOOM_NONE && !v->values[o->test].at[0].b)) break;
+        for (uint32_t i = 0; i < o->n_states; i++) next[i] = v->values[o->next[i]];
+        for (uint32_t i = 0; i < o->n_states; i++) {
+            size_t bytes = (size_t)next[i].n * sizeof(loom_scalar);
+            buffer *s = &v->values[o->state[i]];
+            s->at = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)next[i].n + 1);
+            memcpy(s->at, next[i].at, bytes);
+        }
+    }
+    for (uint32_t i = 0; i < o->n_results; i++) copy_value(v, o->state[i], o->results[i]);
+}
+
+static void run_if(eval *v, const loom_lop *o) {
+    bool yes = v->values[o->args[0]].at[0].b;
+    run_ops(v, yes ? o->inner_first : o->else_first, yes ? o->inner_end : o->else_end);
+    if (v->error || v->defect) return;
+    for (uint32_t i = 0; i < o->n_results; i++)
+        copy_value(v, yes ? o->then_results[i] : o->else_results[i], o->results[i]);
+}
+
+static void run_op(eval *v, const loom_lop *o) {
+    switch (o->kind) {
+    case LOOM_LO_COMPUTE: run_compute(v, o); break;
+    case LOOM_LO_REDUCE: run_reduce(v, o); break;
+    case LOOM_LO_SCAN: run_scan(v, o); break;
+    case LOOM_LO_PERMUTE: run_permute(v, o); break;
+    case LOOM_LO_FFT: run_fft(v, o); break;
+    case LOOM_LO_LOOP: run_loop(v, o); break;
+    case LOOM_LO_IF: run_if(v, o); break;
+    case LOOM_LO_CHECK: run_check(v, o); break;
+    }
+}
+
+static void run_ops(eval *v, loom_lop_id first, loom_lop_id end) {
+    loom_lop_id *own = LOOM_NEW_ARRAY(v->arena, loom_lop_id, (size_t)(end - first) + 1);
+    uint32_t n = 0;
+    for (loom_lop_id i = end; i > first;) {
+        const loom_lop *o = &v->l->ops[--i];
+        own[n++] = i;
+        if (o->kind == LOOM_LO_LOOP || o->kind == LOOM_LO_IF) i = o->inner_first;
+    }
+    while (n-- && !v->error && !v->defect) run_op(v, &v->l->ops[own[n]]);
+}
+
+/* ---- outputs ---- */
+
+static void prepare_targets(eval *v) {
+    uint32_t n = 0;
+    v->first_target = LOOM_NEW_ARRAY(v->arena, uint32_t, (size_t)v->l->n_outputs + 1);
+    for (uint32_t j = 0; j < v->l->n_outputs; j++) {
+        v->first_target[j] = n;
+        n += v->l->outputs[j].n_leaves;
+    }
+    v->targets = LOOM_NEW_ARRAY(v->arena, buffer, (size_t)n + 1);
+}
+
+/* Targets get their extents when the first permute reaches them: those of SCALAR axes are not known before. */
+static void fill_targets(eval *v, uint32_t j) {
+    const loom_loutput *o = &v->l->outputs[j];
+    for (uint32_t i = 0; i < o->n_leaves; i++) {
+        buffer *b = &v->targets[v->first_target[j] + i];
+        if (b->at) continue;
+        shape(v, b, o->axes, o->n_axes);
+        for (int64_t k = 0; k < b->n; k++) b->at[k] = o->neutral[i];
+    }
+}
+
+static loom_status *write_output(eval *v, uint32_t j, loom_value **result) {
+    const loom_loutput *o = &v->l->outputs[j];
+    loom_value *value;
+    LOOM_TRY(loom_value_create(o->n_leaves, &value));
+    for (uint32_t i = 0; i < o->n_leaves; i++) {
+        bool target = o->values[i] == LOOM_NONE;
+        if (target) fill_targets(v, j);
+        const buffer *b = target ? &v->targets[v->first_target[j] + i] : &v->values[o->values[i]];
+        uint32_t depth = target ? o->n_axes : v->l->values[o->values[i]].n_axes;
+        loom_dtype t = target ? o->dtypes[i] : v->l->values[o->values[i]].dtype;
+        loom_status *s = loom_leaf_init(&value->leaves[i], o->names[i], t, depth, b->extents, UINT64_C(1) << 32);
+        if (s) {
+            loom_value_unref(value);
+            return s;
+        }
+        size_t size = loom_dtype_size(t);
+        for (int64_t k = 0; k < b->n; k++)
+            loom_scalar_store(t, b->at[k], (char *)value->leaves[i].data + (size_t)k * size);
+    }
+    *result = value;
+    return NULL;
+}
+
+static void run_all(eval *v) {
+    loom_lop_id *own = LOOM_NEW_ARRAY(v->arena, loom_lop_id, (size_t)v->l->n_ops + 1);
+    uint32_t n = 0;
+    for (loom_lop_id i = v->l->n_ops; i > 0;) {
+        const loom_lop *o = &v->l->ops[--i];
+        own[n++] = i;
+        if (o->kind == LOOM_LO_LOOP || o->kind == LOOM_LO_IF) i = o->inner_first;
+    }
+    while (n-- && !v->error && !v->defect) {
+        const loom_lop *o = &v->l->ops[own[n]];
+        if (o->kind == LOOM_LO_PERMUTE && o->output != LOOM_NONE) fill_targets(v, o->output);
+        run_op(v, o);
+    }
+}
+
+loom_status *loom_lifted_eval(const loom_lifted *l, const loom_lifted_arguments *arguments, loom_value **outputs) {
+    eval v = {.l = l, .arguments = arguments, .arena = loom_arena_create(0)};
+    v.values = LOOM_NEW_ARRAY(v.arena, buffer, (size_t)l->n_values + 1);
+    v.exprs = LOOM_NEW_ARRAY(v.arena, loom_scalar *, (size_t)l->n_exprs + 1);
+    v.blocks = LOOM_NEW_ARRAY(v.arena, block_list, (size_t)l->n_blocks + 1);
+    prepare_targets(&v);
+    for (loom_lvalue_id i = 0; i < l->n_values; i++) {
+        if (l->values[i].source <= LOOM_LV_FIRST) read_source(&v, i);
+    }
+    run_all(&v);
+    loom_status *s = v.defect ? v.defect : v.error;
+    if (v.defect) loom_status_free(v.error);
+    uint32_t done = 0;
+    while (done < l->n_outputs && !s) {
+        s = write_output(&v, done, &outputs[done]);
+        if (!s) done++;
+    }
+    while (s && done > 0) loom_value_unref(outputs[--done]);
+    loom_arena_destroy(v.arena);
+    return s;
+}

@@ -1,0 +1,452 @@
+/* Folds and scans.
+ *
+ *     fold op ne xs  ->  REDUCE over (context axes, the reduced axis, element axes): body = the element at the point,
+ *                        combine = op on scalars, start = ne
+ * An operator on arrays qualifies where it is elementwise: its result at a point depends on its operands at that point
+ * only. It is evaluated once, at a symbolic point: an array operand is an ELEM leaf that may be indexed by the point's
+ * own indices and by nothing else, and the block made must be closed. So nests of maps and zips of scalar operators,
+ * and tuples of them, are recognised however they are written.
+ *
+ * fold1 has no neutral element. Where the operator is built in, its own serves; else each state gets a flag "there is
+ * an element", false at the start, and combine joins what is there.
+ */
+#include "vec.h"
+
+/* ---- the operator as a block over scalars ---- */
+
+typedef struct operator_build {
+    const loom_node *node;
+    const loom_body *op;
+    frame *up;
+    const leaf *like; /* states: dtype and own axes, all of them */
+    uint32_t n_like;
+    const uint32_t *group; /* those of this block */
+    uint32_t n_group;
+    bool flagged;
+    const val *inputs; /* parameters before the two operands */
+    uint32_t n_inputs;
+} operator_build;
+
+/* Parameters of the block as leaves of one operand; leaves of other groups cannot be used. */
+static val operand_leaves(vec *v, const operator_build *b, uint32_t first_param) {
+    leaf *at;
+    val x = leaves_of(v, b->n_like, &at);
+    for (uint32_t i = 0; i < b->n_like; i++) {
+        at[i] = (leaf){.kind = LEAF_BAD, .dtype = b->like[i].dtype, .n_own = b->like[i].n_own, .own = b->like[i].own};
+        at[i].why = "an operator that joins arrays of different shapes";
+    }
+    for (uint32_t g = 0; g < b->n_group; g++) {
+        leaf *y = &at[b->group[g]];
+        leaf param = expr_leaf(v, x_param(v, y->dtype, first_param + g));
+        param.kind = y->n_own ? LEAF_ELEM : LEAF_EXPR;
+        param.n_own = y->n_own;
+        param.own = y->own;
+        *y = param;
+    }
+    return x;
+}
+
+static bool operator_results(vec *v, const operator_build *b, const val *a, const val *x, loom_lexpr_id *results) {
+    val joined, element;
+    leaf *at;
+    val *args = LOOM_NEW_ARRAY(v->scratch, val, (size_t)b->n_inputs + 2);
+    if (b->n_inputs) memcpy(args, b->inputs, b->n_inputs * sizeof *args);
+    args[b->n_inputs] = *a;
+    args[b->n_inputs + 1] = *x;
+    if (!expr_body(v, b->op, args, b->up, &joined)) return false;
+    val mine = leaves_of(v, b->n_group, &at);
+    for (uint32_t g = 0; g < b->n_group; g++) at[g] = joined.at[b->group[g]];
+    index_step path[LOOM_MAX_DEPTH];
+    for (uint32_t k = 0; k < v->n_point; k++) path[k] = at_expr(v->point[k]);
+    if (!pull_path(v, b->node, mine, path, v->n_point, &element)) return false;
+    for (uint32_t g = 0; g < b->n_group; g++) {
+        if (!to_expr(v, &element.at[g], &results[g])) return false;
+    }
+    return true;
+}
+
+/* if a is there then (if x is there then op a x else a) else x */
+static bool flagged_results(vec *v, const operator_build *b, const val *a, const val *x, loom_lexpr_id *results) {
+    uint32_t n = b->n_group;
+    loom_lexpr outer = plain_expr(LOOM_LX_IF, b->like[b->group[0]].dtype), inner = outer;
+    loom_lexpr_id has_a = x_param(v, LOOM_BOOL, 0), has_x = x_param(v, LOOM_BOOL, n + 1);
+    loom_lexpr_id *mine = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)n + 1);
+    loom_lexpr_id *params = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, 2 * (size_t)n + 1);
+    for (uint32_t g = 0; g < n; g++) {
+        params[g] = a->at[b->group[g]].id;
+        params[n + g] = x->at[b->group[g]].id;
+    }
+    open_block first = block_open(v);
+    open_block both = block_open(v);
+    bool ok = operator_results(v, b, a, x, mine);
+    inner.blocks[0] = block_close(v, both, 0, NULL, n, mine);
+    both = block_open(v);
+    inner.blocks[1] = block_close(v, both, 0, NULL, n, params);
+    loom_lexpr_id e = loom_lifted_expr(v->l, inner, &has_x, 1);
+    for (uint32_t g = 0; g < n; g++) mine[g] = x_result(v, e, b->like[b->group[g]].dtype, g, n);
+    outer.blocks[0] = block_close(v, first, 0, NULL, n, mine);
+    both = block_open(v);
+    outer.blocks[1] = block_close(v, both, 0, NULL, n, params + n);
+    e = loom_lifted_expr(v->l, outer, &has_a, 1);
+    results[0] = x_prim2(v, LOOM_PRIM_OR, has_a, has_x);
+    for (uint32_t g = 0; g < n; g++) results[1 + g] = x_result(v, e, b->like[b->group[g]].dtype, g, n);
+    return ok;
+}
+
+static bool is_closed(const vec *v, loom_lexpr_id first) {
+    for (loom_lexpr_id i = first; i < v->l->n_exprs; i++) {
+        const loom_lexpr *e = &v->l->exprs[i];
+        if (e->kind == LOOM_LX_LOAD || e->kind == LOOM_LX_AXIS || e->kind == LOOM_LX_EXTENT) return false;
+        for (uint32_t k = 0; k < e->n_args; k++) {
+            if (loom_lifted_arg(v->l, e, k) < first) return false;
+        }
+    }
+    return true;
+}
+
+static bool build_operator(vec *v, const operator_build *b, loom_lblock_id *block) {
+    uint32_t n = b->n_group + (b->flagged ? 1 : 0);
+    loom_dtype *types = LOOM_NEW_ARRAY(v->scratch, loom_dtype, 2 * (size_t)n + 1);
+    loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)n + 1);
+    for (uint32_t g = 0; g < b->n_group; g++) {
+        types[n - b->n_group + g] = types[2 * n - b->n_group + g] = b->like[b->group[g]].dtype;
+    }
+    if (b->flagged) types[0] = types[n] = LOOM_BOOL;
+    loom_lexpr_id point[LOOM_MAX_DEPTH];
+    uint32_t n_point = b->n_group ? b->like[b->group[0]].n_own : 0;
+    for (uint32_t k = 0; k < n_point; k++) point[k] = x_int(v, k);
+    v->point = point;
+    v->n_point = n_point;
+    open_block open = block_open(v);
+    val a = operand_leaves(v, b, n - b->n_group), x = operand_leaves(v, b, 2 * n - b->n_group);
+    bool ok = b->flagged ? flagged_results(v, b, &a, &x, results) : operator_results(v, b, &a, &x, results);
+    if (ok && !is_closed(v, open.first)) ok = refuse(v, b->node, "an operator that uses values from around it");
+    *block = block_close(v, open, 2 * n, types, n, results);
+    return ok;
+}
+
+static bool make_operator(vec *v, const operator_build *b, loom_lblock_id *block) {
+    mark m = mark_here(v);
+    op_begin(v);
+    v->elementwise = true;
+    bool ok = build_operator(v, b, block);
+    v->elementwise = false;
+    v->n_point = 0;
+    op_end(v);
+    if (!ok) forget_exprs(v, m);
+    return ok;
+}
+
+bool combine_block(vec *v, const loom_node *n, const loom_body *op, frame *up, const leaf *like, uint32_t n_like,
+                   const uint32_t *group, uint32_t n_group, loom_lblock_id *block) {
+    operator_build b = {n, op, up, like, n_like, group, n_group, false, NULL, 0};
+    return make_operator(v, &b, block);
+}
+
+/* merge(inputs..., a, b): the inputs are those of the stage; only constants among them can be used. */
+bool combine_merge(vec *v, const loom_node *n, const loom_body *merge, const val *inputs, uint32_t n_inputs,
+                   const leaf *like, uint32_t n_like, const uint32_t *group, loom_lblock_id *block) {
+    operator_build b = {n, merge, NULL, like, n_like, group, n_like, false, inputs, n_inputs};
+    return make_operator(v, &b, block);
+}
+
+uint16_t builtin_of(const vec *v, loom_lblock_id combine) {
+    const loom_lblock *b = &v->l->blocks[combine];
+    uint16_t prim = LOOM_PRIM_COUNT;
+    for (uint32_t i = 0; i < b->n_results; i++) {
+        const loom_lexpr *e = &v->l->exprs[b->results[i]];
+        loom_scalar neutral;
+        if (e->kind != LOOM_LX_PRIM || e->n_args != 2 || (i && e->prim != prim)) return LOOM_PRIM_COUNT;
+        const loom_lexpr *x = &v->l->exprs[loom_lifted_arg(v->l, e, 0)], *y = &v->l->exprs[loom_lifted_arg(v->l, e, 1)];
+        bool straight =
+            x->kind == LOOM_LX_PARAM && y->kind == LOOM_LX_PARAM && x->aux == i && y->aux == b->n_results + i;
+        bool swapped =
+            x->kind == LOOM_LX_PARAM && y->kind == LOOM_LX_PARAM && y->aux == i && x->aux == b->n_results + i;
+        if ((!straight && !swapped) || !loom_prim_neutral((loom_prim)e->prim, e->dtype, &neutral))
+            return LOOM_PRIM_COUNT;
+        prim = e->prim;
+    }
+    return prim;
+}
+
+/* ---- the operation ---- */
+
+typedef struct reduction {
+    const loom_node *node;
+    loom_lop_kind kind;
+    loom_scan_kind scan;
+    extent reduced;
+    const val *array;
+    const leaf *like; /* states */
+    const val *start; /* or NULL: neutral */
+    const uint32_t *group;
+    uint32_t n_group;
+    loom_lblock_id combine;
+    bool flagged;
+    uint16_t builtin;
+} reduction;
+
+static bool element_body(vec *v, const reduction *r, uint32_t depth, loom_lexpr_id *results) {
+    uint32_t at = 0;
+    if (r->flagged) results[at++] = x_const(v, LOOM_BOOL, (loom_scalar){.b = true});
+    for (uint32_t g = 0; g < r->n_group; g++) {
+        leaf x = r->array->at[r->group[g]];
+        for (uint32_t k = 0; x.n_own; k++) x = bind_level(v, &x, depth + k);
+        if (!to_expr(v, &x, &results[at++])) return false;
+    }
+    return true;
+}
+
+static bool start_body(vec *v, const reduction *r, uint32_t depth, loom_lexpr_id *results) {
+    uint32_t at = 0;
+    if (r->flagged) results[at++] = x_const(v, LOOM_BOOL, (loom_scalar){.b = false});
+    for (uint32_t g = 0; g < r->n_group; g++) {
+        loom_dtype t = r->like[r->group[g]].dtype;
+        if (!r->start) {
+            loom_scalar s = zero_scalar();
+            if (!r->flagged) loom_prim_neutral((loom_prim)r->builtin, t, &s);
+            results[at++] = x_const(v, t, s);
+            continue;
+        }
+        leaf x = r->start->at[r->group[g]];
+        for (uint32_t k = 1; x.n_own; k++) x = bind_level(v, &x, depth + k);
+        if (!to_expr(v, &x, &results[at++])) return false;
+    }
+    return true;
+}
+
+/* Axes of the result: those of the operation without the reduced one, whose level is `depth`. */
+static op_axes without(const op_axes *all, uint32_t depth, uint32_t *position) {
+    op_axes a = {.n = 0};
+    for (uint32_t i = 0; i < all->n; i++) {
+        if (all->level[i] == depth) {
+            *position = i;
+            continue;
+        }
+        a.axis[a.n] = all->axis[i];
+        a.level[a.n++] = all->level[i] > depth ? all->level[i] - 1 : all->level[i];
+    }
+    return a;
+}
+
+static void add_results(vec *v, const reduction *r, const op_axes *axes, bool with_reduced, uint32_t offset,
+                        loom_lvalue_id *values, leaf *out) {
+    uint32_t at = offset;
+    if (r->flagged) values[at++] = new_value(v, r->node, LOOM_BOOL, axes);
+    for (uint32_t g = 0; g < r->n_group; g++) {
+        const leaf *like = &r->like[r->group[g]];
+        extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)like->n_own + 1);
+        uint32_t n_own = like->n_own;
+        if (with_reduced) own[0] = r->reduced;
+        if (n_own) memcpy(own + with_reduced, like->own, n_own * sizeof *own);
+        values[at] = new_value(v, r->node, like->dtype, axes);
+        out[r->group[g]] = result_leaf(v, values[at++], axes, n_own + with_reduced, own);
+    }
+}
+
+/* out: leaves of the result (REDUCE) or of the scanned array; totals: of TOTAL. */
+static bool make_reduction(vec *v, const reduction *r, leaf *out, leaf *totals) {
+    uint32_t depth = v->depth, n = r->n_group + (r->flagged ? 1 : 0);
+    loom_lexpr_id first = v->l->n_exprs, middle;
+    loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)n + 1);
+    loom_lvalue_id *values = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, 2 * (size_t)n + 1);
+    const leaf *like = &r->like[r->group[0]];
+    uint64_t own = UINT64_C(1) << depth;
+    bool ok = push_level(v, r->node, r->reduced.axis);
+    for (uint32_t k = 0; ok && k < like->n_own; k++) {
+        own |= UINT64_C(1) << v->depth;
+        ok = push_level(v, r->node, like->own[k].axis);
+    }
+    if (!ok) {
+        v->depth = depth;
+        return false;
+    }
+    op_begin(v);
+    ok = element_body(v, r, depth, results);
+    middle = v->l->n_exprs;
+    loom_lblock_id body = loom_lifted_block(v->l, first, 0, NULL, n, results);
+    ok = ok && start_body(v, r, depth, results);
+    loom_lblock_id ne = loom_lifted_block(v->l, middle, 0, NULL, n, results);
+    op_end(v);
+    op_axes axes = order_axes(v, used_levels(v, first) | own, MAX_LEVELS), rest;
+    v->depth = depth;
+    if (!ok) return false;
+    place_axes(v, first, &axes);
+    loom_lop op = plain_op(v, r->node, r->kind, &axes);
+    rest = without(&axes, depth, &op.reduce);
+    op.body = body;
+    op.ne = ne;
+    op.combine = r->combine;
+    op.scan = r->scan;
+    op.n_results = n;
+    op.builtin = r->builtin;
+    bool total = r->kind == LOOM_LO_SCAN && r->scan == LOOM_SCAN_TOTAL;
+    add_results(v, r, r->kind == LOOM_LO_SCAN ? &axes : &rest, r->kind == LOOM_LO_SCAN, 0, values, out);
+    if (total) {
+        add_results(v, r, &rest, false, n, values, totals);
+        op.n_results = 2 * n;
+    }
+    op.results = values;
+    loom_lifted_op(v->l, op);
+    return true;
+}
+
+/* ---- shapes of states and elements ---- */
+
+typedef struct shape_check {
+    extent rows, a, b;
+} shape_check;
+
+static bool build_shape(vec *v, void *argument, val *result) {
+    shape_check *c = argument;
+    leaf *at;
+    *result = leaves_of(v, 3, &at);
+    loom_lexpr_id a = x_extent(v, c->a), b = x_extent(v, c->b);
+    loom_lexpr_id none = x_prim2(v, LOOM_PRIM_EQ, x_extent(v, c->rows), x_int(v, 0));
+    at[0] = expr_leaf(v, x_prim2(v, LOOM_PRIM_OR, none, x_prim2(v, LOOM_PRIM_EQ, a, b)));
+    at[1] = expr_leaf(v, a);
+    at[2] = expr_leaf(v, b);
+    return true;
+}
+
+static bool names_param(const vec *v, loom_lblock_id block, uint32_t param) {
+    const loom_lblock *b = &v->l->blocks[block];
+    for (loom_lexpr_id i = b->first; i < b->end; i++) {
+        if (v->l->exprs[i].kind == LOOM_LX_PARAM && v->l->exprs[i].aux == param) return true;
+    }
+    return false;
+}
+
+/* States have the shape of ne. Elements of another one are an error of the program where the operator zips both. */
+static bool check_shapes(vec *v, const reduction *r) {
+    for (uint32_t g = 0; g < r->n_group; g++) {
+        const leaf *s = &r->like[r->group[g]], *x = &r->array->at[r->group[g]];
+        for (uint32_t k = 0; k < s->n_own; k++) {
+            if (known_equal(v, s->own[k], x->own[k + 1])) continue;
+            if (!names_param(v, r->combine, g) || !names_param(v, r->combine, r->n_group + g)) {
+                return refuse(v, r->node, "elements that may differ in shape from the neutral element");
+            }
+            shape_check c = {r->reduced, s->own[k], x->own[k + 1]};
+            if (!emit_check(v, r->node, build_shape, &c, "arrays of {a} and {b} elements are visited together", NULL)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* The next group of states with equal axes; empty when all are done. */
+static uint32_t next_group(vec *v, const leaf *like, uint32_t n, bool *done, uint32_t *group) {
+    uint32_t count = 0;
+    (void)v;
+    for (uint32_t i = 0; i < n; i++) {
+        if (done[i]) continue;
+        bool same = true;
+        if (count) {
+            const leaf *a = &like[group[0]];
+            same = a->n_own == like[i].n_own;
+            for (uint32_t k = 0; same && k < a->n_own; k++) same = same_extent(a->own[k], like[i].own[k]);
+        }
+        if (!same) continue;
+        done[i] = true;
+        group[count++] = i;
+    }
+    return count;
+}
+
+static const leaf *element_shapes(vec *v, const val *array) {
+    leaf *at = LOOM_NEW_ARRAY(v->scratch, leaf, (size_t)array->n + 1);
+    for (uint32_t i = 0; i < array->n; i++) {
+        at[i] = array->at[i];
+        at[i].n_own--;
+        at[i].own++;
+    }
+    return at;
+}
+
+static bool can_trap_in(const vec *v, loom_lblock_id block) {
+    const loom_lblock *b = &v->l->blocks[block];
+    for (loom_lexpr_id i = b->first; i < b->end; i++) {
+        if (v->l->exprs[i].site != LOOM_NONE || v->l->exprs[i].kind == LOOM_LX_WHILE) return true;
+    }
+    return false;
+}
+
+static bool reduce_groups(vec *v, frame *f, reduction *r, leaf *out, leaf *totals) {
+    const loom_body *op = loom_node_body(v->p, r->node, 0);
+    uint32_t n = r->array->n;
+    bool *done = LOOM_NEW_ARRAY(v->scratch, bool, (size_t)n + 1);
+    bool first = r->node->op == LOOM_OP_FOLD1;
+    for (;;) {
+        uint32_t *group = LOOM_NEW_ARRAY(v->scratch, uint32_t, (size_t)n + 1);
+        r->group = group;
+        r->n_group = next_group(v, r->like, n, done, group);
+        if (r->n_group == 0) return true;
+        operator_build b = {r->node, op, f, r->like, n, group, r->n_group, false, NULL, 0};
+        if (!make_operator(v, &b, &r->combine)) return false;
+        r->builtin = builtin_of(v, r->combine);
+        r->flagged = first && r->builtin == LOOM_PRIM_COUNT;
+        b.flagged = r->flagged;
+        if (r->flagged && !make_operator(v, &b, &r->combine)) return false;
+        for (uint32_t i = 0; i < v->depth; i++) {
+            if (can_trap_in(v, r->combine) && maybe_empty(v, v->levels[i])) {
+                return refuse(v, r->node, "an operator that can fail under a map that may be empty");
+            }
+        }
+        if (!first && !check_shapes(v, r)) return false;
+        if (!make_reduction(v, r, out, totals)) return false;
+    }
+}
+
+static bool build_some(vec *v, void *argument, val *result) {
+    leaf *at;
+    *result = leaves_of(v, 1, &at);
+    at[0] = expr_leaf(v, x_prim2(v, LOOM_PRIM_GT, x_extent(v, *(extent *)argument), x_int(v, 0)));
+    return true;
+}
+
+static bool fold_by_reduction(vec *v, frame *f, const loom_node *n, val *result) {
+    bool first = n->op == LOOM_OP_FOLD1;
+    val array, start;
+    leaf *out;
+    reduction r = {.node = n, .kind = LOOM_LO_REDUCE, .array = &array};
+    if (!operand(v, f, n, first ? 0 : 1, &array) || !common_length(v, n, &array, 1, &r.reduced)) return false;
+    if (first) {
+        r.like = element_shapes(v, &array);
+        if (maybe_empty(v, r.reduced.axis) &&
+            !emit_check(v, n, build_some, &r.reduced, "fold1 of an empty array", NULL)) {
+            return false;
+        }
+    } else {
+        if (!operand(v, f, n, 0, &start)) return false;
+        r.start = &start;
+        r.like = start.at;
+    }
+    *result = leaves_of(v, array.n, &out);
+    return reduce_groups(v, f, &r, out, NULL);
+}
+
+bool lift_fold(vec *v, frame *f, loom_node_id id, val *result) {
+    const loom_node *n = &v->p->nodes[id];
+    mark m = mark_here(v);
+    if (fold_by_reduction(v, f, n, result)) return true;
+    /* One element after the other, where states are scalars. */
+    const char *remark = v->remark;
+    roll_back(v, m);
+    if (by_expressions(v, f, id, result)) return true;
+    v->remark = remark;
+    return false;
+}
+
+bool lift_scan(vec *v, frame *f, loom_node_id id, val *result) {
+    const loom_node *n = &v->p->nodes[id];
+    val array, start;
+    leaf *out;
+    reduction r = {.node = n, .kind = LOOM_LO_SCAN, .scan = (loom_scan_kind)n->aux, .array = &array, .start = &start};
+    if (!operand(v, f, n, 0, &start) || !operand(v, f, n, 1, &array)) return false;
+    if (!common_length(v, n, &array, 1, &r.reduced)) return false;
+    r.like = start.at;
+    bool total = n->aux == LOOM_SCAN_TOTAL;
+    *result = leaves_of(v, array.n * (total ? 2 : 1), &out);
+    return reduce_groups(v, f, &r, out, out + array.n);
+}

@@ -1,0 +1,333 @@
+/* Inside the vectoriser: how a core value stands in a lifted context.
+ *
+ * CONTEXT. `levels[0..depth)` are the axes around the present node, outermost first: one per enclosing map or generate.
+ * LEAF. A core value is the list of its scalar leaves (loom_type_leaves order; tuples vanish, zip and unzip cost
+ * nothing). A leaf has its own axes (`own`) and a *source* for each axis of what it stands on: a level of the context,
+ * one of its own axes, or (inside the body of an operation) an expression. A level that no source names is avoided; an
+ * own axis that no source names is replicated. So mapping, transposing, replicating and indexing by an axis rename
+ * sources and make no operation. DELAYED. An array operation that moves elements (slice, gather, concat, ...) makes
+ * PULL leaves: a closure from an index to the element. Outside of operations they are made manifest at once, as one
+ * COMPUTE; inside the body of an operation they stay closures, so that scalar code under a conditional or in a loop may
+ * use any of them.
+ *
+ * Two modes: outside of operations (`in_op` false) a node makes operations (lift.c); inside, it makes expressions of
+ * the operation under construction (scalar.c). All functions return false when a value cannot be regular; the reason is
+ * then in `remark`. Whoever tries something else first rolls back to a mark.
+ */
+#ifndef LOOM_VECTORISE_VEC_H
+#define LOOM_VECTORISE_VEC_H
+
+#include "compiler/interp/interp.h"
+#include "compiler/vectorise/vectorise.h"
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define MAX_LEVELS LOOM_LIFTED_MAX_AXES
+/* Known extents and loop counts up to this become constants (DESIGN 4.7): code for them may be unrolled. */
+#define SPECIALISE 64
+
+typedef enum source_kind {
+    FROM_LEVEL,
+    FROM_OWN,
+    FROM_EXPR
+} source_kind;
+typedef struct source {
+    uint8_t kind;
+    bool checked; /* FROM_EXPR: may be out of range */
+    uint32_t at;
+} source;
+
+/* An own axis: an axis, or an expression of the operation under construction, or (both LOOM_NONE) not known before the
+ * axes before it have been indexed. */
+typedef struct extent {
+    loom_axis_id axis;
+    loom_lexpr_id expr;
+} extent;
+
+typedef enum leaf_kind {
+    LEAF_CONST,  /* imm */
+    LEAF_VALUE,  /* lifted value `id` */
+    LEAF_AXIS,   /* the index along a level or an own axis (`at`) */
+    LEAF_EXTENT, /* the extent of axis `id` */
+    LEAF_EXPR,   /* expression `id` of the operation under construction */
+    LEAF_PULL,   /* leaf `id` of what `closure` gives */
+    LEAF_ELEM, /* operand of an elementwise operator, parameter `id` (an expression); `at.at` levels are indexed already
+                */
+    LEAF_BAD,  /* cannot be used; `why` */
+} leaf_kind;
+
+typedef struct leaf {
+    uint8_t kind;
+    bool known; /* `imm` is its value in this specialisation */
+    loom_dtype dtype;
+    uint32_t id;
+    loom_scalar imm;
+    source at;
+    const source *sources; /* VALUE: one per axis */
+    loom_lsite_id site;    /* VALUE: for checked sources */
+    uint32_t n_own;
+    const extent *own;
+    struct closure *closure;
+    const char *why;
+} leaf;
+
+typedef struct val {
+    uint32_t n;
+    const leaf *at;
+} val;
+
+/* One evaluation of a body. */
+typedef struct frame {
+    loom_node_id first, end;
+    val *vals;
+    struct frame *up;
+} frame;
+
+typedef enum closure_kind {
+    PULL_BODY, /* map: body over elements of operands; generate: body over indices */
+    PULL_SLICE,
+    PULL_REVERSE,
+    PULL_ROTATE,
+    PULL_GATHER,
+    PULL_BACKPERMUTE,
+    PULL_ARRAY,
+    PULL_CONCAT,
+    PULL_UPDATE,
+    PULL_TRANSPOSE,
+    PULL_FLATTEN,
+    PULL_UNFLATTEN,
+    PULL_CONSTANT, /* replicate */
+    PULL_EITHER,   /* one of two, by a condition */
+} closure_kind;
+
+/* A value to be had inside a block: `base`, or what a body without parameters gives, indexed by `path`. */
+typedef struct index_step {
+    loom_lexpr_id at;
+    bool checked;
+    loom_lsite_id site;
+} index_step;
+typedef struct thunk {
+    val base;
+    const loom_body *body; /* or NULL */
+    struct frame *frame;
+    uint32_t n_path;
+    const index_step *path;
+} thunk;
+
+typedef struct closure {
+    closure_kind kind;
+    const loom_node *node;
+    struct frame *frame;
+    const val *operands;
+    uint32_t n_operands;
+    const extent *extents; /* of operands or of the result, by kind */
+    uint32_t n_bound, n_wanted;
+    const index_step *bound;
+    loom_lexpr_id condition;
+    thunk either[2];
+    bool checked; /* operands are indexed with checks, though the index is in range of the result */
+    loom_lsite_id site;
+    uint32_t loop_depth;
+    /* The last element pulled, while the block in which it was made is open. */
+    index_step memo_at;
+    uint32_t memo_block, memo_serial;
+    val memo;
+} closure;
+
+typedef struct mark {
+    uint32_t n_axes, n_values, n_exprs, n_args, n_blocks, n_ops, n_sites, n_shared, n_equal;
+} mark;
+
+typedef struct leaf_type {
+    loom_dtype dtype;
+    uint32_t depth;
+} leaf_type;
+
+typedef struct own_nodes {
+    uint32_t first, count;
+} own_nodes;
+
+typedef struct vec {
+    loom_arena *arena, *scratch;
+    const loom_vectorise_request *request;
+    const loom_program *p;
+    loom_lifted *l;
+    loom_axis_id levels[MAX_LEVELS];
+    uint32_t depth;
+    bool in_op;
+    bool elementwise; /* the body of an elementwise operator is being evaluated: only parameters and constants */
+    const loom_lexpr_id *point; /* elementwise: the indices of the point */
+    uint32_t n_point;
+    uint32_t loop_depth;     /* FOR and WHILE around the present expression */
+    LOOM_VEC(uint32_t) open; /* serial numbers of the open blocks of expressions */
+    uint32_t serial;
+    const char *remark;
+    uint64_t steps, max_steps;
+    /* per body: its own nodes, without those of inner bodies */
+    own_nodes *own;
+    loom_node_id *own_list;
+    uint32_t *heavy;              /* by node: array operations among the nodes before it */
+    uint32_t *leaf_counts;        /* by type */
+    const leaf_type **leaf_types; /* by type, made when asked for */
+    /* operations by hash of their content, for sharing; a stack, undone by marks */
+    LOOM_VEC(struct shared) shared;
+    uint32_t *shared_heads;
+    LOOM_VEC(struct equal_axes) equal;
+    uint32_t inner_depth;   /* LOOPs and IFs around, outside of operations */
+    struct target *targets; /* PERMUTE nodes that are results */
+    uint32_t n_targets;
+} vec;
+
+typedef struct shared {
+    uint64_t hash;
+    loom_lop_id op;
+    uint32_t next;
+} shared;
+typedef struct equal_axes {
+    loom_axis_id a, b;
+} equal_axes;
+typedef struct target {
+    const loom_node *node;
+    uint32_t output;
+    bool done;
+} target;
+
+/* table.c */
+mark mark_here(const vec *v);
+void roll_back(vec *v, mark m);
+void close_scope(vec *v, mark m); /* forgets what may not be shared beyond a scope; keeps the tables */
+void prepare_tables(vec *v);
+frame *new_frame(vec *v, const loom_body *b, frame *up);
+val *slot(frame *f, loom_node_id node);
+val leaves_of(vec *v, uint32_t n, leaf **at);
+uint32_t leaf_count(const vec *v, loom_type_id type);
+const leaf_type *leaf_types(vec *v, loom_type_id type);
+bool refuse(vec *v, const loom_node *n, const char *format, ...) LOOM_PRINTF(3, 4);
+bool operand(vec *v, frame *f, const loom_node *n, uint32_t i, val *out); /* refuses BAD leaves */
+bool operands(vec *v, frame *f, const loom_node *n, val **out);
+bool count_step(vec *v, const loom_node *n);
+
+/* leaf.c */
+leaf const_leaf(loom_dtype t, loom_scalar s);
+leaf int_leaf(int64_t i);
+leaf axis_leaf(loom_axis_id axis, uint32_t level);
+leaf extent_leaf(const vec *v, extent e);
+bool is_view(const leaf *x);  /* renaming sources suffices: no expression, no closure */
+bool is_scalar(const val *x); /* no leaf has own axes */
+bool is_int(const leaf *x, int64_t *value);
+bool same_extent(extent a, extent b);
+leaf bind_level(vec *v, const leaf *x, uint32_t level);                      /* own axis 0 becomes the level */
+leaf unbind_level(vec *v, const leaf *x, uint32_t level, loom_axis_id axis); /* and back */
+leaf replicate_leaf(vec *v, const leaf *x, extent e);
+leaf transpose_leaf(vec *v, const leaf *x, extent outer);
+leaf with_own(vec *v, const leaf *x, uint32_t k, extent e);
+uint64_t level_mask(const vec *v, const leaf *x);
+bool maybe_empty(const vec *v, loom_axis_id axis);
+
+/* emit.c: expressions and operations */
+loom_lexpr_id x_const(vec *v, loom_dtype t, loom_scalar s);
+loom_lexpr_id x_int(vec *v, int64_t i);
+loom_lexpr_id x_axis(vec *v, uint32_t level);
+loom_lexpr_id x_prim(vec *v, loom_prim prim, loom_dtype t, const loom_lexpr_id *args, loom_lsite_id site);
+loom_lexpr_id x_prim2(vec *v, loom_prim prim, loom_lexpr_id a, loom_lexpr_id b); /* i64 or bool result, cannot trap */
+loom_lexpr_id x_extent(vec *v, extent e);
+loom_lexpr_id x_param(vec *v, loom_dtype t, uint32_t position);
+loom_lexpr_id x_check(vec *v, loom_lexpr_id condition, loom_lexpr_id value, const loom_lexpr_id *numbers,
+                      uint32_t n_numbers, loom_lsite_id site);
+loom_lexpr_id x_result(vec *v, loom_lexpr_id of, loom_dtype t, uint32_t i, uint32_t n);
+bool to_expr(vec *v, const leaf *x, loom_lexpr_id *e); /* a scalar leaf */
+leaf expr_leaf(const vec *v, loom_lexpr_id e);
+typedef struct open_block {
+    loom_lexpr_id first;
+} open_block;
+open_block block_open(vec *v);
+loom_lblock_id block_close(vec *v, open_block b, uint32_t n_params, const loom_dtype *params, uint32_t n,
+                           const loom_lexpr_id *results);
+typedef bool (*builder)(vec *v, void *argument, val *result);
+/* Runs `build` inside an operation and makes what it gives manifest: COMPUTE operations, or views where those suffice.
+ */
+bool emit_compute(vec *v, const loom_node *n, builder build, void *argument, val *result);
+bool materialise(vec *v, const loom_node *n, val *x);
+/* The value whose axes are exactly the context levels in `mask` (the chunk first), then the own axes in order. */
+bool canonical(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value);
+bool chunk_among(const vec *v, const extent *own, uint32_t n);
+/* The same, always by an operation of its own. */
+bool copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value);
+bool emit_check(vec *v, const loom_node *n, builder build, void *argument, const char *format, const char *hint);
+/* Levels of the context that are not in `used` and may be empty; and the condition that none of them is. */
+uint64_t unguarded(const vec *v, uint64_t used);
+loom_lexpr_id guard_condition(vec *v, uint64_t mask);
+typedef struct op_axes {
+    uint32_t n;
+    uint32_t level[MAX_LEVELS];
+    loom_axis_id axis[MAX_LEVELS];
+} op_axes;
+void op_begin(vec *v);                     /* from here expressions are made ... */
+void op_end(vec *v);                       /* ... to here */
+void forget_exprs(vec *v, mark m);         /* roll back expressions, blocks and sites, but not axes */
+bool is_free(const vec *v, const leaf *x); /* a view that names no expression */
+uint64_t used_levels(const vec *v, loom_lexpr_id first);
+op_axes order_axes(const vec *v, uint64_t mask, uint32_t n_fixed); /* levels from n_fixed on keep their order */
+void place_axes(vec *v, loom_lexpr_id first, const op_axes *axes); /* AXIS: level to position */
+leaf result_leaf(vec *v, loom_lvalue_id value, const op_axes *axes, uint32_t n_own, const extent *own);
+loom_lop plain_op(const vec *v, const loom_node *n, loom_lop_kind kind, const op_axes *axes);
+loom_lvalue_id new_value(vec *v, const loom_node *n, loom_dtype t, const op_axes *axes); /* of the next operation */
+loom_lexpr plain_expr(loom_lexpr_kind kind, loom_dtype t);
+bool push_level(vec *v, const loom_node *n, loom_axis_id axis);
+
+/* extent.c */
+bool as_extent(vec *v, const loom_node *n, const leaf *x, extent *e);
+bool unify(vec *v, const loom_node *n, extent a, extent b, const char *format, const char *hint, extent *e);
+bool common_length(vec *v, const loom_node *n, const val *xs, uint32_t n_xs, extent *e);
+bool scalar_prim(vec *v, const loom_node *n, loom_prim prim, const leaf *a, const leaf *b, leaf *result);
+bool slice_extent(vec *v, const loom_node *n, const leaf *from, const leaf *to, int64_t step, extent *e);
+bool known_equal(const vec *v, extent a, extent b);
+bool dim_leaf(vec *v, const loom_node *n, const leaf *x, uint32_t level, leaf *result);
+bool evaluate_prim(loom_prim prim, const leaf *args, uint32_t n, loom_scalar *result);
+
+/* delayed.c */
+bool pull(vec *v, const loom_node *n, const val *x, index_step at, val *element);
+bool pull_path(vec *v, const loom_node *n, val x, const index_step *path, uint32_t n_path, val *element);
+index_step at_expr(loom_lexpr_id e);
+/* Operations that move elements: views where possible, PULL leaves else. False with no remark: not such an operation.
+ */
+bool is_delayed(loom_op op);
+bool delay(vec *v, frame *f, const loom_node *n, val *result);
+bool delay_body(vec *v, frame *f, const loom_node *n, const val *args, uint32_t n_args, val *result);
+bool either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b, const val *like,
+            val *result);
+bool index_value(vec *v, const loom_node *n, const val *x, const leaf *index, val *element);
+bool indexes_by_levels(const vec *v, const loom_node *n, const val *ops);
+
+/* scalar.c: expression mode */
+bool expr_node(vec *v, frame *f, loom_node_id id, val *result);
+bool expr_body(vec *v, const loom_body *b, const val *args, frame *up, val *result);
+bool simple_node(vec *v, frame *f, const loom_node *n, val *result, bool *done); /* views, alike in both modes */
+
+/* lift.c: operation mode */
+bool lift_node(vec *v, frame *f, loom_node_id id, val *result);
+bool lift_body(vec *v, const loom_body *b, const val *args, frame *up, val *result);
+bool has_arrays(const vec *v, const loom_body *b);                   /* operations worth a nest of their own */
+bool by_expressions(vec *v, frame *f, loom_node_id id, val *result); /* the node as the body of COMPUTE operations */
+
+/* reduce.c, permute.c, control.c */
+bool lift_fold(vec *v, frame *f, loom_node_id id, val *result);
+bool lift_scan(vec *v, frame *f, loom_node_id id, val *result);
+/* The operator body as a closed block over the states of `group` (indices into `like`); refuses what is not
+ * elementwise. */
+bool combine_block(vec *v, const loom_node *n, const loom_body *op, frame *up, const leaf *like, uint32_t n_like,
+                   const uint32_t *group, uint32_t n_group, loom_lblock_id *block);
+bool combine_merge(vec *v, const loom_node *n, const loom_body *merge, const val *inputs, uint32_t n_inputs,
+                   const leaf *like, uint32_t n_like, const uint32_t *group, loom_lblock_id *block);
+uint16_t builtin_of(const vec *v, loom_lblock_id combine);
+bool lift_permute(vec *v, frame *f, loom_node_id id, val *result);
+bool lift_scatter(vec *v, frame *f, loom_node_id id, val *result);
+bool lift_fft(vec *v, frame *f, loom_node_id id, val *result);
+bool lift_if(vec *v, frame *f, loom_node_id id, val *result);
+bool lift_loop(vec *v, frame *f, loom_node_id id, val *result);
+
+loom_scalar zero_scalar(void);
+const char *copy_text(vec *v, const char *format, ...) LOOM_PRINTF(2, 3);
+
+#endif
