@@ -79,6 +79,13 @@ typedef struct cli_where {
         {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress and no summary.", 0, 0}
 LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);
 
+/* For work outside a session: from now on SIGINT and SIGTERM are remembered, and cli_check_signals is LOOM_E_CANCELLED.
+ */
+void cli_catch_signals(void);
+LOOM_MUST_USE loom_status *cli_check_signals(void);
+/* While files are written signals wait, so that no temporary file stays. */
+void cli_hold_signals(bool hold);
+
 /* Progress of a job on a terminal; shows nothing elsewhere. */
 typedef struct cli_progress {
     bool shown, drawn;

@@ -177,7 +177,10 @@ static loom_status *make_image(image_job *job) {
     LOOM_TRY(image_read_counts(job->result->value, &job->counts));
     LOOM_TRY(image_check_counts(&job->request, job->info, &job->counts));
     double start = loom_seconds();
-    LOOM_TRY(image_write(&job->request, job->info, &job->counts, job->result->value));
+    cli_hold_signals(true);
+    loom_status *status = image_write(&job->request, job->info, &job->counts, job->result->value);
+    cli_hold_signals(false);
+    LOOM_TRY(status);
     job->seconds.write = loom_seconds() - start;
     job->seconds.total = loom_seconds() - job->started;
     warn(job);

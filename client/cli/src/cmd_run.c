@@ -89,7 +89,9 @@ static loom_status *evaluate(const run *r) {
     loom_value *result = NULL;
     loom_interp_options options = {0};
     if (!status) status = loom_interp_call(p, r->function, b->arguments, &options, &result, NULL);
+    cli_hold_signals(true);
     if (!status) status = loom_client_outputs_write(r->out, result, stdout);
+    cli_hold_signals(false);
     loom_value_unref(result);
     return status;
 }
@@ -146,7 +148,9 @@ static loom_status *run_on_workers(const run *r) {
     loom_session_close(session);
     if (!status) {
         print_remarks(r, result);
+        cli_hold_signals(true);
         status = loom_client_outputs_write(r->out, result->value, stdout);
+        cli_hold_signals(false);
     }
     loom_job_result_free(result);
     return status;

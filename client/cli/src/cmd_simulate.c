@@ -150,7 +150,8 @@ static loom_status *observe_all(simulation *s, loom_ms_writer *writer) {
     double start = loom_seconds(), shown = start;
     loom_status *status = NULL;
     for (int64_t step = 0; step < s->times && !status; step++) {
-        status = observe(s, step, b, writer);
+        status = cli_check_signals();
+        if (!status) status = observe(s, step, b, writer);
         double now = loom_seconds(), part = (double)(step + 1) / (double)s->times;
         if (now - shown > 0.25) {
             cli_progress_text(&progress, "simulating", part, (now - start) / part * (1 - part));
@@ -172,6 +173,7 @@ static char *list_path(const char *output) {
 
 static loom_status *simulate(simulation *s) {
     LOOM_TRY(set_up(s));
+    cli_catch_signals();
     char *list = list_path(s->output);
     loom_ms_writer *writer = NULL;
     loom_status *status = loom_client_check_writable(list, 0);

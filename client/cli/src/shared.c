@@ -1,4 +1,6 @@
 #include "cli.h"
+#include <pthread.h>
+#include <signal.h>
 
 loom_status *cli_options(const cli_call *call, const loom_command_text *text, loom_option *options, const char ***rest,
                          int *n_rest, bool *done) {
@@ -36,4 +38,31 @@ loom_status *cli_open_session(const cli_where *where, loom_session **session) {
                                     .memory = where->memory,
                                     .insecure = where->insecure};
     return loom_session_open(&options, session);
+}
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t came;
+
+static void on_signal(int number) {
+    came = number;
+}
+
+void cli_catch_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+loom_status *cli_check_signals(void) {
+    return came ? loom_error(LOOM_E_CANCELLED, "interrupted; nothing is left behind") : NULL;
+}
+
+void cli_hold_signals(bool hold) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
