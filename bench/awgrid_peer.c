@@ -1,7 +1,8 @@
 /* The peer of bench/run for AW-gridding: plain C with FFTW, six 32x32 transforms a visibility, papers/000 section 5.3.
  *
- * usage: awgrid_peer AKERN WKERN Y X WBIN A1 A2 VIS GRID_SIZE THREADS OUT    (raw arrays: na,nw after the file names as NAME:COUNT)
- * Prints seconds of the traversal (median of five). Each thread has a grid of its own, added at the end. Compiled -O3.
+ * usage: awgrid_peer AKERN WKERN Y X WBIN A1 A2 VIS GRID_SIZE THREADS OUT    (raw arrays: na,nw after the file names as
+ * NAME:COUNT) Prints seconds of the traversal (median of five). Each thread has a grid of its own, added at the end.
+ * Compiled -O3.
  */
 #include <complex.h>
 #include <fftw3.h>
@@ -12,7 +13,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { S = 15, P = 32, HALF = 7 };
+enum {
+    S = 15,
+    P = 32,
+    HALF = 7
+};
 typedef double complex cx;
 
 typedef struct job {
@@ -82,7 +87,9 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int ascending(const void *a, const void *b) { return *(const double *)a < *(const double *)b ? -1 : 1; }
+static int ascending(const void *a, const void *b) {
+    return *(const double *)a < *(const double *)b ? -1 : 1;
+}
 
 int main(int argc, char **argv) {
     if (argc != 12) {

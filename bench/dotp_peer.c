@@ -1,5 +1,5 @@
-/* The peer of bench/run for dotp: one thread over two mapped .npy files of f32. usage: dotp_peer A.npy B.npy; prints seconds
- * (median of five, files in the page cache) and the sum. Compiled -O3 -ffast-math -march=native. */
+/* The peer of bench/run for dotp: one thread over two mapped .npy files of f32. usage: dotp_peer A.npy B.npy; prints
+ * seconds (median of five, files in the page cache) and the sum. Compiled -O3 -ffast-math -march=native. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +29,9 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int ascending(const void *a, const void *b) { return *(const double *)a < *(const double *)b ? -1 : 1; }
+static int ascending(const void *a, const void *b) {
+    return *(const double *)a < *(const double *)b ? -1 : 1;
+}
 
 int main(int argc, char **argv) {
     if (argc != 3) return 64;

@@ -10,8 +10,8 @@
  *                   (map_seq (\e -> map (\k -> xs) K') s)
  *     fold_seq op ne (x from e)
  *        => a_j = permute_seq op (replicate n ne) (map_seq (\e -> K') s) (map_seq (\e -> map (\k -> x) K') s)
- *   where "from e" are chains of map_seq over ys, applied to e; K' is K with repeats replaced by -1 (an index outside, so
- *   that permute drops them: a set visits once), and is K itself when K is `generate m (\j -> x + j)`.
+ *   where "from e" are chains of map_seq over ys, applied to e; K' is K with repeats replaced by -1 (an index outside,
+ * so that permute drops them: a set visits once), and is K itself when K is `generate m (\j -> x + j)`.
  *
  * Worked example: planes of w-gridding. `permute_seq (+) blank (map_seq (spots p) ys) (map_seq (patch p k) ys)` under
  * group_seq becomes one permute_seq onto [n][y][x] whose source has one more nesting level, the element's planes.
@@ -42,7 +42,9 @@ static void *refuse(normaliser *z, const loom_node *n, const char *why) {
     return NULL;
 }
 
-static bool is_seq(const loom_program *p, loom_node_id n) { return p->types[p->nodes[n].type].kind == LOOM_T_SEQ; }
+static bool is_seq(const loom_program *p, loom_node_id n) {
+    return p->types[p->nodes[n].type].kind == LOOM_T_SEQ;
+}
 
 static loom_node_id build(loom_program *p, loom_op op, loom_type_id type, const loom_node_id *operands, uint32_t n,
                           const loom_body_id *bodies, uint32_t n_bodies, uint32_t aux, loom_span span) {
@@ -52,7 +54,8 @@ static loom_node_id build(loom_program *p, loom_op op, loom_type_id type, const 
 /* ---- permute with a destination of its own ---- */
 
 /* zip_with^r op a b, over r array levels. */
-static loom_node_id combine_levels(normaliser *z, loom_body_id op, uint32_t r, loom_node_id a, loom_node_id b, loom_span span) {
+static loom_node_id combine_levels(normaliser *z, loom_body_id op, uint32_t r, loom_node_id a, loom_node_id b,
+                                   loom_span span) {
     loom_program *to = z->to;
     if (r == 0) {
         loom_node_id arguments[2] = {a, b};
@@ -61,7 +64,8 @@ static loom_node_id combine_levels(normaliser *z, loom_body_id op, uint32_t r, l
     loom_type_id type = to->nodes[a].type, element = to->types[type].element;
     loom_type_id types[2] = {element, element};
     loom_body_id body = loom_build_open(to, 2, types, span);
-    loom_node_id inner = combine_levels(z, op, r - 1, loom_build_param(to, body, 0), loom_build_param(to, body, 1), span);
+    loom_node_id inner =
+        combine_levels(z, op, r - 1, loom_build_param(to, body, 0), loom_build_param(to, body, 1), span);
     loom_build_close(to, body, inner);
     loom_node_id operands[2] = {a, b};
     return build(to, LOOM_OP_MAP, type, operands, 2, &body, 1, 0, span);
@@ -119,7 +123,8 @@ static bool *independent_nodes(normaliser *z, const group *g) {
     const loom_program *p = z->from;
     const loom_body *b = &p->bodies[g->body];
     bool *yes = LOOM_NEW_ARRAY(z->arena, bool, b->end - b->first + 1);
-    for (loom_node_id n = loom_scope_first(z->scope, g->body); n != LOOM_NONE; n = loom_scope_next(z->scope, g->body, n)) {
+    for (loom_node_id n = loom_scope_first(z->scope, g->body); n != LOOM_NONE;
+         n = loom_scope_next(z->scope, g->body, n)) {
         const loom_node *node = &p->nodes[n];
         bool ok = !is_seq(p, n);
         loom_node_id start = n;
@@ -206,9 +211,10 @@ static loom_node_id prefix_index(normaliser *z, loom_node_id k, loom_node_id is,
     return build(p, LOOM_OP_TUPLE, loom_type_tuple(p, r + 1, types, NULL), parts, r + 1, NULL, 0, 0, span);
 }
 
-/* map_seq (\e -> map (\k -> value(e, k)) K') s. which: 0 the keys themselves, 1 prefixed index of chain, 2 value of chain. */
-static loom_node_id spread(normaliser *z, group *g, const bool *independent, loom_node_id consumer, loom_node_id chain, int which,
-                           uint32_t r) {
+/* map_seq (\e -> map (\k -> value(e, k)) K') s. which: 0 the keys themselves, 1 prefixed index of chain, 2 value of
+ * chain. */
+static loom_node_id spread(normaliser *z, group *g, const bool *independent, loom_node_id consumer, loom_node_id chain,
+                           int which, uint32_t r) {
     loom_program *p = z->to;
     loom_span span = z->from->nodes[consumer].span;
     loom_type_id i64 = loom_type_scalar(p, LOOM_I64);
@@ -242,7 +248,9 @@ static loom_node_id group_consumer(normaliser *z, group *g, const bool *independ
     loom_type_id i64 = loom_type_scalar(to, LOOM_I64), type = loom_copy_type(to, p, n->type);
     bool fold = n->op == LOOM_OP_SEQ_FOLD;
     if ((!fold && n->op != LOOM_OP_SEQ_PERMUTE) || !loom_operator_builtin(z->scope, op)) {
-        refuse(z, n, "inside group_seq only permute_seq and fold_seq with built-in commutative operators become one traversal");
+        refuse(
+            z, n,
+            "inside group_seq only permute_seq and fold_seq with built-in commutative operators become one traversal");
         return LOOM_NONE;
     }
     /* neutral destination of one group, then of all */
@@ -266,7 +274,8 @@ static loom_node_id group_consumer(normaliser *z, group *g, const bool *independ
     operands[0] = build(to, LOOM_OP_GENERATE, loom_type_array(to, type), &g->n, 1, &each, 1, 0, n->span);
     uint32_t r = fold ? 0 : n->aux;
     operands[1] = spread(z, g, independent, c, loom_operand(p, n, 1), fold ? 0 : 1, r);
-    operands[2] = operands[1] == LOOM_NONE ? LOOM_NONE : spread(z, g, independent, c, loom_operand(p, n, fold ? 1 : 2), 2, r);
+    operands[2] =
+        operands[1] == LOOM_NONE ? LOOM_NONE : spread(z, g, independent, c, loom_operand(p, n, fold ? 1 : 2), 2, r);
     if (operands[2] == LOOM_NONE) return LOOM_NONE;
     memcpy(g->copy, z->map, p->n_nodes * sizeof *g->copy);
     loom_body_id body = loom_copy_as_body(to, p, op, g->copy);
@@ -283,7 +292,8 @@ static loom_node_id group_rest(normaliser *z, group *g, const bool *independent,
     loom_node_id k = loom_build_param(to, each, 0);
     memcpy(g->copy, z->map, p->n_nodes * sizeof *g->copy);
     g->copy[b->first] = k;
-    for (loom_node_id n = loom_scope_first(z->scope, g->body); n != LOOM_NONE; n = loom_scope_next(z->scope, g->body, n)) {
+    for (loom_node_id n = loom_scope_first(z->scope, g->body); n != LOOM_NONE;
+         n = loom_scope_next(z->scope, g->body, n)) {
         if (is_seq(p, n)) continue;
         if (accumulators[n - b->first] == LOOM_NONE) {
             loom_copy_node(to, p, n, g->copy);
@@ -324,7 +334,8 @@ static loom_node_id group_seq(normaliser *z, const loom_node *n) {
     bool *independent = independent_nodes(z, &g);
     loom_node_id *accumulators = LOOM_NEW_ARRAY(z->arena, loom_node_id, b->end - b->first + 1);
     for (uint32_t i = 0; i < b->end - b->first; i++) accumulators[i] = LOOM_NONE;
-    for (loom_node_id c = loom_scope_first(z->scope, g.body); c != LOOM_NONE; c = loom_scope_next(z->scope, g.body, c)) {
+    for (loom_node_id c = loom_scope_first(z->scope, g.body); c != LOOM_NONE;
+         c = loom_scope_next(z->scope, g.body, c)) {
         const loom_node *node = &p->nodes[c];
         bool consumes = false;
         for (uint32_t i = 0; i < node->n_operands; i++) consumes |= is_seq(p, loom_operand(p, node, i));
@@ -362,7 +373,8 @@ loom_status *loom_normalise(loom_arena *arena, const loom_program *p, loom_progr
     for (uint32_t i = 0; i < b.n_params; i++) types[i] = loom_copy_type(to, p, p->nodes[b.first + i].type);
     loom_body_id body = loom_build_open(to, b.n_params, types, (loom_span){0});
     for (uint32_t i = 0; i < b.n_params; i++) z.map[b.first + i] = loom_build_param(to, body, i);
-    for (loom_node_id n = loom_scope_first(z.scope, f->body); n != LOOM_NONE; n = loom_scope_next(z.scope, f->body, n)) {
+    for (loom_node_id n = loom_scope_first(z.scope, f->body); n != LOOM_NONE;
+         n = loom_scope_next(z.scope, f->body, n)) {
         const loom_node *node = &p->nodes[n];
         if (node->op == LOOM_OP_SEQ_GROUP) {
             z.map[n] = group_seq(&z, node);

@@ -9,6 +9,7 @@
 #include "compiler/ir/core.h"
 
 /* `p` is simplified: one function. On success *to is the normal form, or NULL with a remark where there is none. */
-LOOM_MUST_USE loom_status *loom_normalise(loom_arena *arena, const loom_program *p, loom_program **to, const char **remark);
+LOOM_MUST_USE loom_status *loom_normalise(loom_arena *arena, const loom_program *p, loom_program **to,
+                                          const char **remark);
 
 #endif

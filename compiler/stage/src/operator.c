@@ -1,11 +1,13 @@
-/* Operators are recognised structurally: result = prim(a, b) with a, b the parameters (or the same projection or element of
- * both). That covers (+), max, zip_with (+), \(a, b) (c, d) -> (a + c, max b d) and nests of them. */
+/* Operators are recognised structurally: result = prim(a, b) with a, b the parameters (or the same projection or
+ * element of both). That covers (+), max, zip_with (+), \(a, b) (c, d) -> (a + c, max b d) and nests of them. */
 #include "operator.h"
 #include "compiler/ir/prim.h"
 #include <string.h>
 
 /* Two values that must be matched by corresponding places of the operator's parameters. */
-typedef struct pair { loom_node_id a, b; } pair;
+typedef struct pair {
+    loom_node_id a, b;
+} pair;
 
 /* Is node x the value that pair p's `a` (or `b`) stands for? */
 static bool is_leaf(loom_node_id x, loom_node_id y, pair p) {
@@ -83,8 +85,8 @@ static bool visit(search *s, loom_node_id result) {
     return false;
 }
 
-static bool search_operator(const loom_scope *scope, loom_body_id op,
-                            bool (*leaf)(search *, uint16_t, loom_type_id), void *context) {
+static bool search_operator(const loom_scope *scope, loom_body_id op, bool (*leaf)(search *, uint16_t, loom_type_id),
+                            void *context) {
     const loom_body *b = &scope->program->bodies[op];
     search s = {.scope = scope, .leaf = leaf, .context = context};
     s.pairs[s.n_pairs++] = (pair){b->first, b->first + 1};
@@ -96,9 +98,15 @@ static bool accept(search *s, uint16_t prim, loom_type_id type) {
     return true;
 }
 
-bool loom_operator_builtin(const loom_scope *s, loom_body_id op) { return search_operator(s, op, accept, NULL); }
+bool loom_operator_builtin(const loom_scope *s, loom_body_id op) {
+    return search_operator(s, op, accept, NULL);
+}
 
-typedef struct prims { loom_program *to; LOOM_VEC(loom_scalar) neutral; size_t at; } prims;
+typedef struct prims {
+    loom_program *to;
+    LOOM_VEC(loom_scalar) neutral;
+    size_t at;
+} prims;
 
 static bool collect(search *s, uint16_t prim, loom_type_id type) {
     prims *c = s->context;
@@ -116,8 +124,8 @@ static loom_node_id fill(prims *c, loom_type_id type, loom_node_id like, uint32_
     if (t.kind == LOOM_T_TUPLE) {
         loom_node_id *fields = LOOM_NEW_ARRAY(p->arena, loom_node_id, t.n_fields + 1);
         for (uint32_t i = 0; i < t.n_fields; i++) {
-            /* Extents inside a tuple are those of the field itself; at level 0 the field can be projected, below an array
-             * only levels above it are known, which suffices: elements that are tuples hold scalars there. */
+            /* Extents inside a tuple are those of the field itself; at level 0 the field can be projected, below an
+             * array only levels above it are known, which suffices: elements that are tuples hold scalars there. */
             loom_node_id field = like;
             if (level == 0) field = loom_build_node(p, LOOM_OP_PROJECT, 0, t.fields[i], &like, 1, NULL, 0, i, span);
             fields[i] = fill(c, t.fields[i], field, level, span);
@@ -150,7 +158,6 @@ loom_node_id loom_operator_neutral(loom_program *to, const loom_scope *s, loom_b
     if (!search_operator(s, op, collect, &c)) return LOOM_NONE;
     return fill(&c, type, like, 0, to->nodes[like].span);
 }
-
 
 static bool constant_leaf(const loom_program *p, loom_node_id x, loom_scalar *value) {
     if (p->nodes[x].op != LOOM_OP_CONST) return false;

@@ -1,7 +1,10 @@
 #include "scope.h"
 #include <stdlib.h>
 
-typedef struct range { uint32_t length; loom_body_id body; } range;
+typedef struct range {
+    uint32_t length;
+    loom_body_id body;
+} range;
 
 static int longest_first(const void *a, const void *b) {
     const range *x = a, *y = b;

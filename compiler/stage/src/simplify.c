@@ -10,9 +10,9 @@
  *   assert true v                     => v
  *   two equal nodes without bodies in nested scopes => the outer one
  * Worked example: `let g = 3 in replicate (g * 2) 0` ends as `replicate 6 0`.
- * Cost: linear in nodes after inlining, times the few rounds until nothing changes. A dead node that would have raised an
- * error is dropped, which WEFT.md allows ("may miss one in a value that nothing needs").
- * Integers are folded by the interpreter's own rules, so both agree by construction.
+ * Cost: linear in nodes after inlining, times the few rounds until nothing changes. A dead node that would have raised
+ * an error is dropped, which WEFT.md allows ("may miss one in a value that nothing needs"). Integers are folded by the
+ * interpreter's own rules, so both agree by construction.
  */
 #include "simplify.h"
 #include "compiler/interp/interp.h"
@@ -23,9 +23,13 @@
 /* Integers of known arguments up to this size become constants: they choose branches and small extents. Larger ones (an
  * image's size) stay symbolic so that one compilation serves all of them (DESIGN 4.7). */
 #define SPECIALISE_LARGEST 64
-#define ROUNDS 4 /* each round can only expose what the one before folded; programs settle in two or three */
+#define ROUNDS             4 /* each round can only expose what the one before folded; programs settle in two or three */
 
-typedef struct entry { uint64_t hash; loom_node_id node; uint32_t next; } entry;
+typedef struct entry {
+    uint64_t hash;
+    loom_node_id node;
+    uint32_t next;
+} entry;
 
 typedef struct rewriter {
     loom_arena *arena;
@@ -34,7 +38,8 @@ typedef struct rewriter {
     const loom_scope *scope;
     loom_node_id *map; /* node of from -> node of to */
     bool *live;
-    /* Available expressions: buckets of a chained hash, entries in order of creation so that a scope is undone by popping. */
+    /* Available expressions: buckets of a chained hash, entries in order of creation so that a scope is undone by
+     * popping. */
     uint32_t *buckets;
     uint32_t n_buckets;
     LOOM_VEC(entry) entries;
@@ -112,8 +117,8 @@ static void forget_to(rewriter *r, size_t count) {
 }
 
 /* ---- small builders ---- */
-static loom_node_id make(rewriter *r, loom_op op, uint32_t prim, loom_type_id type, const loom_node_id *operands, uint32_t n,
-                         uint32_t aux, loom_span span) {
+static loom_node_id make(rewriter *r, loom_op op, uint32_t prim, loom_type_id type, const loom_node_id *operands,
+                         uint32_t n, uint32_t aux, loom_span span) {
     return share(r, loom_build_node(r->to, op, prim, type, operands, n, NULL, 0, aux, span));
 }
 
@@ -277,7 +282,8 @@ static loom_node_id emit_inline(rewriter *r, loom_body_id body, const loom_node_
 static loom_body_id emit_body(rewriter *r, loom_body_id body) {
     const loom_body b = r->from->bodies[body];
     loom_type_id *types = LOOM_NEW_ARRAY(r->arena, loom_type_id, b.n_params + 1);
-    for (uint32_t i = 0; i < b.n_params; i++) types[i] = loom_copy_type(r->to, r->from, r->from->nodes[b.first + i].type);
+    for (uint32_t i = 0; i < b.n_params; i++)
+        types[i] = loom_copy_type(r->to, r->from, r->from->nodes[b.first + i].type);
     loom_span span = b.first < r->from->n_nodes ? r->from->nodes[b.first].span : (loom_span){0};
     loom_body_id copy = loom_build_open(r->to, b.n_params, types, span);
     loom_node_id *params = LOOM_NEW_ARRAY(r->arena, loom_node_id, b.n_params + 1);
@@ -310,13 +316,13 @@ static loom_node_id emit_node(rewriter *r, loom_node_id id) {
     }
     loom_body_id *bodies = LOOM_NEW_ARRAY(r->arena, loom_body_id, n->n_bodies + 1);
     for (uint32_t i = 0; i < n->n_bodies; i++) bodies[i] = emit_body(r, r->from->body_refs[n->first_body + i]);
-    out = loom_build_node(r->to, (loom_op)n->op, n->prim, loom_copy_type(r->to, r->from, n->type), ops, n->n_operands, bodies,
-                          n->n_bodies, n->aux, n->span);
+    out = loom_build_node(r->to, (loom_op)n->op, n->prim, loom_copy_type(r->to, r->from, n->type), ops, n->n_operands,
+                          bodies, n->n_bodies, n->aux, n->span);
     return share(r, out);
 }
 
-/* Emits the live nodes of a body into the innermost open one. `map` entries of a callee are overwritten at each inlining,
- * which is right because a function never (even indirectly) calls itself. */
+/* Emits the live nodes of a body into the innermost open one. `map` entries of a callee are overwritten at each
+ * inlining, which is right because a function never (even indirectly) calls itself. */
 static loom_node_id emit_inline(rewriter *r, loom_body_id body, const loom_node_id *arguments) {
     const loom_body b = r->from->bodies[body];
     for (uint32_t i = 0; i < b.n_params; i++) r->map[b.first + i] = arguments[i];
@@ -333,8 +339,8 @@ static bool worth_a_constant(loom_dtype t, loom_scalar v) {
 }
 
 /* A parameter rebuilt from its known leaves: small integers as constants, the rest projected from the parameter. */
-static loom_node_id known_node(rewriter *r, loom_node_id param, loom_type_id type, const loom_value *value, uint32_t *leaf,
-                               loom_span span) {
+static loom_node_id known_node(rewriter *r, loom_node_id param, loom_type_id type, const loom_value *value,
+                               uint32_t *leaf, loom_span span) {
     const loom_type t = r->to->types[type];
     if (t.kind == LOOM_T_TUPLE) {
         loom_node_id *fields = LOOM_NEW_ARRAY(r->arena, loom_node_id, t.n_fields + 1);
@@ -384,8 +390,8 @@ static loom_program *one_round(loom_arena *arena, const loom_program *from, uint
     return to;
 }
 
-loom_status *loom_simplify_function(loom_arena *arena, const loom_program *from, uint32_t f, loom_value *const *arguments,
-                                    loom_program **to) {
+loom_status *loom_simplify_function(loom_arena *arena, const loom_program *from, uint32_t f,
+                                    loom_value *const *arguments, loom_program **to) {
     bool changed = true;
     const loom_program *p = from;
     uint32_t index = f, before = UINT32_MAX;

@@ -1,17 +1,17 @@
 /* Split: from one function with streams to stages that know arrays only.
  *
- * Every node of the entry gets a LEVEL: the number of traversals that must have ended before it can be computed. A consumer
- * (fold_seq, permute_seq, reduce_seq, from_seq of a stream) of level t reads its stream in traversal t; its value is there at
- * level t + 1. Consumers of one level and of connected streams share a traversal (WEFT.md "Traversals"). Between traversals
- * t - 1 and t stands array stage t.
+ * Every node of the entry gets a LEVEL: the number of traversals that must have ended before it can be computed. A
+ * consumer (fold_seq, permute_seq, reduce_seq, from_seq of a stream) of level t reads its stream in traversal t; its
+ * value is there at level t + 1. Consumers of one level and of connected streams share a traversal (WEFT.md
+ * "Traversals"). Between traversals t - 1 and t stands array stage t.
  *
- * Where a node is computed: stages are made from the last one back; each asks for what it needs. A value of an earlier level
- * that is cheap (scalar arithmetic, tuples, fills) is computed again where it is needed; any other becomes an output of the
- * array stage of its level and travels in a slot.
+ * Where a node is computed: stages are made from the last one back; each asks for what it needs. A value of an earlier
+ * level that is cheap (scalar arithmetic, tuples, fills) is computed again where it is needed; any other becomes an
+ * output of the array stage of its level and travels in a slot.
  *
- * Sequences become arrays inside a stage's function: map_seq => map, fold_seq => fold, permute_seq => permute, filter_seq =>
- * filter, rows xs => xs, a stream parameter => the chunk's column. A sequence made from an array (rows xs) is an array from
- * the start and belongs to array stages.
+ * Sequences become arrays inside a stage's function: map_seq => map, fold_seq => fold, permute_seq => permute,
+ * filter_seq => filter, rows xs => xs, a stream parameter => the chunk's column. A sequence made from an array (rows
+ * xs) is an array from the start and belongs to array stages.
  *
  * Cost: linear in nodes times stages. Papers: 002 section 4 (sequences to chunks), 001 for nothing.
  */
@@ -24,10 +24,10 @@
 typedef struct stage_need {
     loom_stage_kind kind;
     uint32_t level;
-    uint32_t streams;                     /* TRAVERSAL: representative of its connected streams */
-    LOOM_VEC(loom_node_id) roots;         /* nodes of the entry that it makes: consumers, or heavy array values */
-    bool *needed;                         /* by node: computed in this stage */
-    bool *boundary;                       /* by node: comes in through a slot */
+    uint32_t streams;             /* TRAVERSAL: representative of its connected streams */
+    LOOM_VEC(loom_node_id) roots; /* nodes of the entry that it makes: consumers, or heavy array values */
+    bool *needed;                 /* by node: computed in this stage */
+    bool *boundary;               /* by node: comes in through a slot */
 } stage_need;
 
 typedef struct splitter {
@@ -38,14 +38,16 @@ typedef struct splitter {
     uint32_t *level;
     loom_node_id **deps; /* by node of the entry: other entry nodes it uses, directly or from its bodies */
     uint32_t *n_deps;
-    bool *stream;        /* sequence that comes from a stream parameter */
-    uint32_t *root;      /* union-find over stream parameters (by node) */
+    bool *stream;   /* sequence that comes from a stream parameter */
+    uint32_t *root; /* union-find over stream parameters (by node) */
     uint32_t max_level;
     LOOM_VEC(stage_need) stages;
     const char *remark;
 } splitter;
 
-static bool is_seq(const loom_program *p, loom_node_id n) { return p->types[p->nodes[n].type].kind == LOOM_T_SEQ; }
+static bool is_seq(const loom_program *p, loom_node_id n) {
+    return p->types[p->nodes[n].type].kind == LOOM_T_SEQ;
+}
 
 static bool refuse(splitter *s, loom_node_id id, const char *why) {
     const loom_node *n = &s->p->nodes[id];
@@ -82,7 +84,8 @@ static void find_deps(splitter *s, loom_node_id n) {
         for (uint32_t i = 0; i < inner->n_operands; i++)
             if (loom_operand(p, inner, i) < start) LOOM_PUSH(s->arena, found, loom_operand(p, inner, i));
         for (uint32_t i = 0; i < inner->n_bodies; i++)
-            if (loom_node_body(p, inner, i)->result < start) LOOM_PUSH(s->arena, found, loom_node_body(p, inner, i)->result);
+            if (loom_node_body(p, inner, i)->result < start)
+                LOOM_PUSH(s->arena, found, loom_node_body(p, inner, i)->result);
     }
     s->deps[n] = found.at;
     s->n_deps[n] = (uint32_t)found.count;
@@ -136,7 +139,8 @@ static bool analyse(splitter *s) {
         s->root[b->first + i] = b->first + i;
         s->stream[b->first + i] = is_seq(p, b->first + i);
     }
-    for (loom_node_id n = loom_scope_first(s->scope, s->entry); n != LOOM_NONE; n = loom_scope_next(s->scope, s->entry, n)) {
+    for (loom_node_id n = loom_scope_first(s->scope, s->entry); n != LOOM_NONE;
+         n = loom_scope_next(s->scope, s->entry, n)) {
         find_deps(s, n);
         if (!classify(s, n)) return false;
     }
@@ -198,7 +202,9 @@ static void add_root(splitter *s, stage_need *t, loom_node_id n) {
 }
 
 /* Level of the consumer's traversal. */
-static uint32_t traversal_of(const splitter *s, loom_node_id consumer) { return s->level[consumer] - 1; }
+static uint32_t traversal_of(const splitter *s, loom_node_id consumer) {
+    return s->level[consumer] - 1;
+}
 
 /* Marks what stage `at` needs for its roots; asks earlier stages for what it cannot or should not compute itself. */
 static void demand(splitter *s, size_t at) {
@@ -216,8 +222,10 @@ static void demand(splitter *s, size_t at) {
             elsewhere = !s->stream[n];
         } else if (is_consumer(s, n)) {
             elsewhere = !own_root || here.kind != LOOM_STAGE_TRAVERSAL;
-            if (elsewhere) add_root(s, stage_for(s, LOOM_STAGE_TRAVERSAL, traversal_of(s, n), find_root(s, s->root[n])), n);
-        } else if (!s->stream[n] && !is_cheap(s, n) && (s->level[n] < here.level || here.kind == LOOM_STAGE_TRAVERSAL)) {
+            if (elsewhere)
+                add_root(s, stage_for(s, LOOM_STAGE_TRAVERSAL, traversal_of(s, n), find_root(s, s->root[n])), n);
+        } else if (!s->stream[n] && !is_cheap(s, n) &&
+                   (s->level[n] < here.level || here.kind == LOOM_STAGE_TRAVERSAL)) {
             elsewhere = true;
             add_root(s, stage_for(s, LOOM_STAGE_ARRAY, s->level[n], 0), n);
         }
@@ -281,12 +289,14 @@ static loom_node_id emit(emitter *e, loom_node_id id) {
     loom_node_id *operands = LOOM_NEW_ARRAY(e->s->arena, loom_node_id, n->n_operands + 1);
     for (uint32_t i = 0; i < n->n_operands; i++) operands[i] = e->map[loom_operand(p, n, i)];
     loom_body_id body = loom_copy_as_body(e->to, p, p->body_refs[n->first_body], e->map);
-    return loom_build_node(e->to, op, n->prim, array_type(e, n->type), operands, n->n_operands, &body, 1, n->aux, n->span);
+    return loom_build_node(e->to, op, n->prim, array_type(e, n->type), operands, n->n_operands, &body, 1, n->aux,
+                           n->span);
 }
 
 static void emit_needed(emitter *e, const bool *needed) {
     const splitter *s = e->s;
-    for (loom_node_id n = loom_scope_first(s->scope, s->entry); n != LOOM_NONE; n = loom_scope_next(s->scope, s->entry, n))
+    for (loom_node_id n = loom_scope_first(s->scope, s->entry); n != LOOM_NONE;
+         n = loom_scope_next(s->scope, s->entry, n))
         if (needed[n]) e->map[n] = emit(e, n);
 }
 
@@ -312,8 +322,8 @@ static uint32_t add_slot(graph_build *g, const char *name, loom_node_id node) {
 }
 
 /* Opens a function whose parameters are the stage's inputs and then `extra` types; fills the map for the inputs. */
-static loom_body_id open_function(graph_build *g, emitter *e, const stage_need *t, const uint32_t *inputs, uint32_t n_inputs,
-                                  const loom_type_id *extra, uint32_t n_extra) {
+static loom_body_id open_function(graph_build *g, emitter *e, const stage_need *t, const uint32_t *inputs,
+                                  uint32_t n_inputs, const loom_type_id *extra, uint32_t n_extra) {
     splitter *s = g->s;
     loom_type_id *types = LOOM_NEW_ARRAY(s->arena, loom_type_id, n_inputs + n_extra + 1);
     loom_node_id *nodes = LOOM_NEW_ARRAY(s->arena, loom_node_id, n_inputs + 1);
@@ -332,8 +342,8 @@ static void close_function(graph_build *g, loom_body_id body, loom_node_id *resu
                            uint32_t *function) {
     loom_type_id *types = LOOM_NEW_ARRAY(g->s->arena, loom_type_id, n + 1);
     for (uint32_t i = 0; i < n; i++) types[i] = g->to->nodes[results[i]].type;
-    loom_node_id tuple = loom_build_node(g->to, LOOM_OP_TUPLE, 0, loom_type_tuple(g->to, n, types, NULL), results, n, NULL, 0, 0,
-                                         (loom_span){0});
+    loom_node_id tuple = loom_build_node(g->to, LOOM_OP_TUPLE, 0, loom_type_tuple(g->to, n, types, NULL), results, n,
+                                         NULL, 0, 0, (loom_span){0});
     loom_build_close(g->to, body, tuple);
     *function = loom_build_function(g->to, name, body, true, NULL);
 }
@@ -346,8 +356,8 @@ static emitter new_emitter(graph_build *g) {
 }
 
 /* merge_j(inputs..., a, b): the operator's (or the merge) body alone. */
-static uint32_t merge_function(graph_build *g, const stage_need *t, const uint32_t *inputs, uint32_t n_inputs, loom_node_id c,
-                               const char *name) {
+static uint32_t merge_function(graph_build *g, const stage_need *t, const uint32_t *inputs, uint32_t n_inputs,
+                               loom_node_id c, const char *name) {
     splitter *s = g->s;
     const loom_node *n = &s->p->nodes[c];
     emitter e = new_emitter(g);
@@ -366,7 +376,8 @@ static uint32_t merge_function(graph_build *g, const stage_need *t, const uint32
         for (uint32_t i = 0; i < s->n_deps[m]; i++) needed[s->deps[m][i]] = true;
     }
     emit_needed(&e, needed);
-    loom_node_id a = loom_build_param(g->to, body, n_inputs), second = loom_build_param(g->to, body, n_inputs + 1), result;
+    loom_node_id a = loom_build_param(g->to, body, n_inputs), second = loom_build_param(g->to, body, n_inputs + 1),
+                 result;
     uint32_t which = n->op == LOOM_OP_SEQ_REDUCE ? 1 : 0;
     loom_node_id arguments[2] = {a, second};
     if (n->op == LOOM_OP_SEQ_PERMUTE) {
@@ -397,7 +408,8 @@ static uint32_t merge_function(graph_build *g, const stage_need *t, const uint32
     return loom_build_function(g->to, name, body, true, NULL);
 }
 
-static loom_graph_output output_of(graph_build *g, const stage_need *t, loom_node_id c, const uint32_t *inputs, uint32_t n_inputs) {
+static loom_graph_output output_of(graph_build *g, const stage_need *t, loom_node_id c, const uint32_t *inputs,
+                                   uint32_t n_inputs) {
     splitter *s = g->s;
     const loom_node *n = &s->p->nodes[c];
     loom_graph_output o = {.merge = LOOM_NONE_FUNCTION, .finish = LOOM_NONE_FUNCTION, .order = LOOM_ORDER_ADJACENT};
@@ -415,7 +427,8 @@ static loom_graph_output output_of(graph_build *g, const stage_need *t, loom_nod
     case LOOM_OP_SEQ_FROM: o.kind = LOOM_OUT_COLLECT; break;
     default: o.kind = LOOM_OUT_STREAM; break;
     }
-    if (o.kind != LOOM_OUT_COLLECT && o.kind != LOOM_OUT_STREAM) o.merge = merge_function(g, t, inputs, n_inputs, c, name);
+    if (o.kind != LOOM_OUT_COLLECT && o.kind != LOOM_OUT_STREAM)
+        o.merge = merge_function(g, t, inputs, n_inputs, c, name);
     return o;
 }
 
@@ -448,26 +461,30 @@ static void build_stage(graph_build *g, const stage_need *t) {
     loom_body_id body = open_function(g, &e, t, inputs.at, n_inputs, extra, traversal ? 1 + n_streams : 0);
     if (traversal) {
         e.first = loom_build_param(g->to, body, n_inputs);
-        for (uint32_t i = 0; i < n_streams; i++) e.map[stream_nodes.at[i]] = loom_build_param(g->to, body, n_inputs + 1 + i);
+        for (uint32_t i = 0; i < n_streams; i++)
+            e.map[stream_nodes.at[i]] = loom_build_param(g->to, body, n_inputs + 1 + i);
     }
     emit_needed(&e, t->needed);
     uint32_t n_out = (uint32_t)t->roots.count;
     loom_node_id *results = LOOM_NEW_ARRAY(s->arena, loom_node_id, n_out + 1);
     for (uint32_t i = 0; i < n_out; i++) results[i] = e.map[t->roots.at[i]];
-    loom_graph_stage stage = {.kind = t->kind, .n_inputs = n_inputs, .inputs = slots.at, .n_streams = n_streams, .streams = streams.at};
+    loom_graph_stage stage = {
+        .kind = t->kind, .n_inputs = n_inputs, .inputs = slots.at, .n_streams = n_streams, .streams = streams.at};
     const char *name = loom_arena_printf(s->arena, "%s_%zu", traversal ? "chunk" : "run", g->stages.count);
     close_function(g, body, results, n_out, name, &stage.function);
     loom_graph_output *outputs = LOOM_NEW_ARRAY(s->arena, loom_graph_output, n_out + 1);
     for (uint32_t i = 0; i < n_out; i++) {
         loom_node_id root = t->roots.at[i];
-        outputs[i] = traversal ? output_of(g, t, root, inputs.at, n_inputs)
-                               : (loom_graph_output){LOOM_OUT_VALUE, LOOM_ORDER_ANY, 0, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION};
+        outputs[i] =
+            traversal ? output_of(g, t, root, inputs.at, n_inputs)
+                      : (loom_graph_output){LOOM_OUT_VALUE, LOOM_ORDER_ANY, 0, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION};
         outputs[i].slot = add_slot(g, loom_arena_printf(s->arena, "stage %zu output %u", g->stages.count, i), root);
         if (g->slot_of[root] == LOOM_NONE) g->slot_of[root] = outputs[i].slot;
     }
     stage.n_outputs = n_out;
     stage.outputs = outputs;
-    stage.label = loom_arena_printf(s->arena, "%s %u: %s", traversal ? "traversal" : "array stage", t->level, place(s, t->roots.at[0]));
+    stage.label = loom_arena_printf(s->arena, "%s %u: %s", traversal ? "traversal" : "array stage", t->level,
+                                    place(s, t->roots.at[0]));
     LOOM_PUSH(s->arena, g->stages, stage);
 }
 
@@ -487,7 +504,8 @@ static void order_stages(splitter *s) {
 }
 
 static void demand_all(splitter *s) {
-    /* From the last level back; within a level the traversal (which reads array values of its level) before the array stage. */
+    /* From the last level back; within a level the traversal (which reads array values of its level) before the array
+     * stage. */
     for (uint32_t level = s->max_level + 1; level-- > 0;)
         for (int pass = 0; pass < 2; pass++)
             for (size_t i = 0; i < s->stages.count; i++) {
@@ -541,7 +559,8 @@ loom_status *loom_split(loom_arena *arena, const loom_program *p, loom_program *
     if (stream) {
         add_root(&s, stage_for(&s, LOOM_STAGE_TRAVERSAL, s.level[result], find_root(&s, s.root[result])), result);
     } else if (is_consumer(&s, result)) {
-        add_root(&s, stage_for(&s, LOOM_STAGE_TRAVERSAL, traversal_of(&s, result), find_root(&s, s.root[result])), result);
+        add_root(&s, stage_for(&s, LOOM_STAGE_TRAVERSAL, traversal_of(&s, result), find_root(&s, s.root[result])),
+                 result);
     } else {
         add_root(&s, stage_for(&s, LOOM_STAGE_ARRAY, s.level[result], 0), result);
     }
@@ -559,8 +578,8 @@ loom_status *loom_split(loom_arena *arena, const loom_program *p, loom_program *
     return loom_graph_check(*graph);
 }
 
-loom_status *loom_split_whole(loom_arena *arena, const loom_program *p, uint32_t f, const char *remark, loom_program **staged,
-                              loom_graph **graph) {
+loom_status *loom_split_whole(loom_arena *arena, const loom_program *p, uint32_t f, const char *remark,
+                              loom_program **staged, loom_graph **graph) {
     const loom_function *fn = &p->functions[f];
     const loom_body *b = &p->bodies[fn->body];
     splitter s = {.arena = arena, .p = p, .entry = fn->body};
@@ -574,9 +593,16 @@ loom_status *loom_split_whole(loom_arena *arena, const loom_program *p, uint32_t
             LOOM_PUSH(arena, inputs, i);
     }
     loom_graph_output *o = LOOM_NEW(arena, loom_graph_output);
-    *o = (loom_graph_output){LOOM_OUT_VALUE, LOOM_ORDER_ANY, add_slot(&g, "result", b->result), LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION};
-    loom_graph_stage stage = {.kind = LOOM_STAGE_WHOLE, .function = f, .n_inputs = (uint32_t)inputs.count, .inputs = inputs.at,
-                              .n_streams = (uint32_t)streams.count, .streams = streams.at, .n_outputs = 1, .outputs = o,
+    *o = (loom_graph_output){LOOM_OUT_VALUE, LOOM_ORDER_ANY, add_slot(&g, "result", b->result), LOOM_NONE_FUNCTION,
+                             LOOM_NONE_FUNCTION};
+    loom_graph_stage stage = {.kind = LOOM_STAGE_WHOLE,
+                              .function = f,
+                              .n_inputs = (uint32_t)inputs.count,
+                              .inputs = inputs.at,
+                              .n_streams = (uint32_t)streams.count,
+                              .streams = streams.at,
+                              .n_outputs = 1,
+                              .outputs = o,
                               .label = loom_arena_printf(arena, "whole program, interpreted: %s", fn->name)};
     LOOM_PUSH(arena, g.stages, stage);
     seal(&g, b->n_params, o->slot, is_seq(p, b->result), graph);

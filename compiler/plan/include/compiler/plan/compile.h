@@ -1,6 +1,6 @@
-/* What gridloomd and gridloom-compile say to each other: one request on standard input, one reply on standard output, each
- * a 8-byte little-endian length and that many bytes of protobuf (compile.proto). The child is exec'd with limits on CPU
- * time, memory and output; a crash or a timeout is an error message for the job. */
+/* What gridloomd and gridloom-compile say to each other: one request on standard input, one reply on standard output,
+ * each a 8-byte little-endian length and that many bytes of protobuf (compile.proto). The child is exec'd with limits
+ * on CPU time, memory and output; a crash or a timeout is an error message for the job. */
 #ifndef LOOM_COMPILER_PLAN_COMPILE_H
 #define LOOM_COMPILER_PLAN_COMPILE_H
 
@@ -20,35 +20,46 @@ typedef struct loom_leaf_shape {
 
 typedef struct loom_compile_request {
     loom_compile_what what;
-    const void *program; size_t program_length; /* GRAPH: as submitted; STAGE: the staged program */
-    const char *entry;                          /* GRAPH */
+    const void *program;
+    size_t program_length; /* GRAPH: as submitted; STAGE: the staged program */
+    const char *entry;     /* GRAPH */
     /* GRAPH: arguments[i] for each parameter, NULL where not known (streams, large arrays).
      * STAGE: values of input slots that are known and small (scalars), NULL otherwise. */
-    uint32_t n_arguments; loom_value *const *arguments;
-    const void *graph; size_t graph_length;     /* STAGE: loom_graph_encode */
-    uint32_t stage;                             /* STAGE */
+    uint32_t n_arguments;
+    loom_value *const *arguments;
+    const void *graph;
+    size_t graph_length; /* STAGE: loom_graph_encode */
+    uint32_t stage;      /* STAGE */
     /* STAGE: shapes of the leaves of each input slot, then of each stream, in order. */
-    uint32_t n_shapes; const loom_leaf_shape *shapes;
-    const char *target;       /* "triple;cpu;features" of the worker, from loom_worker_target() */
-    const char *cache;        /* folder of the object cache, or NULL */
-    bool debug;               /* checkers after each pass */
+    uint32_t n_shapes;
+    const loom_leaf_shape *shapes;
+    const char *target; /* "triple;cpu;features" of the worker, from loom_worker_target() */
+    const char *cache;  /* folder of the object cache, or NULL */
+    bool debug;         /* checkers after each pass */
 } loom_compile_request;
 
 typedef struct loom_compile_reply {
-    loom_status *error;       /* NULL if all went well (owned by the reply) */
-    const void *program; size_t program_length; /* GRAPH: staged program */
-    const void *graph; size_t graph_length;     /* GRAPH */
-    bool interpret;           /* STAGE: not compiled; run the stage's functions in the interpreter */
-    const void *plan; size_t plan_length;       /* STAGE */
-    const void *object; size_t object_length;   /* STAGE: ELF relocatable */
+    loom_status *error; /* NULL if all went well (owned by the reply) */
+    const void *program;
+    size_t program_length; /* GRAPH: staged program */
+    const void *graph;
+    size_t graph_length; /* GRAPH */
+    bool interpret;      /* STAGE: not compiled; run the stage's functions in the interpreter */
+    const void *plan;
+    size_t plan_length; /* STAGE */
+    const void *object;
+    size_t object_length; /* STAGE: ELF relocatable */
     bool cached;
     double seconds;
-    uint32_t n_remarks; const char *const *remarks;
+    uint32_t n_remarks;
+    const char *const *remarks;
 } loom_compile_reply;
 
 LOOM_MUST_USE loom_status *loom_compile_request_encode(const loom_compile_request *r, char **bytes, size_t *length);
-LOOM_MUST_USE loom_status *loom_compile_request_decode(loom_arena *arena, const void *bytes, size_t length, loom_compile_request **r);
+LOOM_MUST_USE loom_status *loom_compile_request_decode(loom_arena *arena, const void *bytes, size_t length,
+                                                       loom_compile_request **r);
 LOOM_MUST_USE loom_status *loom_compile_reply_encode(const loom_compile_reply *r, char **bytes, size_t *length);
-LOOM_MUST_USE loom_status *loom_compile_reply_decode(loom_arena *arena, const void *bytes, size_t length, loom_compile_reply **r);
+LOOM_MUST_USE loom_status *loom_compile_reply_decode(loom_arena *arena, const void *bytes, size_t length,
+                                                     loom_compile_reply **r);
 
 #endif

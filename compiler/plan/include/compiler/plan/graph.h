@@ -1,7 +1,7 @@
 /* Graph of stages: what the coordinator schedules. A leaf of the compiler: data structure, codec, printer, checker.
  *
- * SLOTS hold the values that flow between stages: slot i < n_params is the entry's i-th parameter (streams have a slot too,
- * which never holds a value); then one slot for each output of each stage, in order. Each slot is one loom_value.
+ * SLOTS hold the values that flow between stages: slot i < n_params is the entry's i-th parameter (streams have a slot
+ * too, which never holds a value); then one slot for each output of each stage, in order. Each slot is one loom_value.
  * The program's result is slot `result`.
  */
 #ifndef LOOM_COMPILER_PLAN_GRAPH_H
@@ -14,7 +14,7 @@
 typedef enum loom_stage_kind {
     LOOM_STAGE_TRAVERSAL, /* over blocks of the streams: chunk, merge, finish functions */
     LOOM_STAGE_ARRAY,     /* run function */
-    LOOM_STAGE_WHOLE,     /* the entry itself, interpreted by one worker that pulls the streams; run function = the entry */
+    LOOM_STAGE_WHOLE, /* the entry itself, interpreted by one worker that pulls the streams; run function = the entry */
 } loom_stage_kind;
 
 typedef enum loom_output_kind {
@@ -31,7 +31,11 @@ typedef enum loom_merge_order {
     LOOM_ORDER_ADJACENT, /* associative: only neighbours merge, the earlier on the left */
 } loom_merge_order;
 
-typedef struct loom_graph_leaf { const char *name; loom_dtype dtype; uint32_t depth; } loom_graph_leaf;
+typedef struct loom_graph_leaf {
+    const char *name;
+    loom_dtype dtype;
+    uint32_t depth;
+} loom_graph_leaf;
 
 typedef struct loom_graph_output {
     loom_output_kind kind;
@@ -43,27 +47,34 @@ typedef struct loom_graph_output {
 
 typedef struct loom_graph_stage {
     loom_stage_kind kind;
-    uint32_t function;                     /* chunk or run */
-    uint32_t n_inputs; const uint32_t *inputs;   /* slots, in the order of the function's first parameters */
-    uint32_t n_streams; const uint32_t *streams; /* stream parameters (slots) traversed, one column parameter each, after `first` */
-    uint32_t n_outputs; const loom_graph_output *outputs;
-    bool needs_order;      /* a function depends on `first` beyond COLLECT */
-    const char *label;     /* for people: "traversal 1: permute_seq (image.weft:40)" */
+    uint32_t function; /* chunk or run */
+    uint32_t n_inputs;
+    const uint32_t *inputs; /* slots, in the order of the function's first parameters */
+    uint32_t n_streams;
+    const uint32_t *streams; /* stream parameters (slots) traversed, one column parameter each, after `first` */
+    uint32_t n_outputs;
+    const loom_graph_output *outputs;
+    bool needs_order;  /* a function depends on `first` beyond COLLECT */
+    const char *label; /* for people: "traversal 1: permute_seq (image.weft:40)" */
 } loom_graph_stage;
 
 typedef struct loom_graph_slot {
-    const char *name;      /* parameter name or "stage 2 output 0" */
+    const char *name; /* parameter name or "stage 2 output 0" */
     bool stream;
-    uint32_t n_leaves; const loom_graph_leaf *leaves; /* of the value; for a stream, of its element with one level more */
+    uint32_t n_leaves;
+    const loom_graph_leaf *leaves; /* of the value; for a stream, of its element with one level more */
 } loom_graph_slot;
 
 typedef struct loom_graph {
     uint32_t n_params;
-    uint32_t n_slots; const loom_graph_slot *slots;
-    uint32_t n_stages; const loom_graph_stage *stages; /* in an order in which inputs come before uses */
-    uint32_t result;       /* slot */
+    uint32_t n_slots;
+    const loom_graph_slot *slots;
+    uint32_t n_stages;
+    const loom_graph_stage *stages; /* in an order in which inputs come before uses */
+    uint32_t result;                /* slot */
     bool result_is_stream;
-    uint32_t n_remarks; const char *const *remarks;
+    uint32_t n_remarks;
+    const char *const *remarks;
 } loom_graph;
 
 LOOM_MUST_USE loom_status *loom_graph_check(const loom_graph *graph);

@@ -1,12 +1,12 @@
-/* Stage plan: a compiled stage for one target: buffers, actions, kernels in an object file. What `codegen` makes and the
- * worker executes. A leaf of the compiler: data structure, codec, printer, checker.
+/* Stage plan: a compiled stage for one target: buffers, actions, kernels in an object file. What `codegen` makes and
+ * the worker executes. A leaf of the compiler: data structure, codec, printer, checker.
  *
  * EXTENTS. Every size that is not a constant stands in the plan's table of extents; the executor fills
- * `frame.extents[e]` before the first kernel (INPUT, CHUNK) or when the scalar has been computed (SCALAR: after the action
- * that writes that buffer; an ALLOC that needs it comes later). Kernels read sizes from there.
- * BUFFERS are row-major, contiguous, aligned to 64 bytes, one per scalar leaf; size = product of its extents.
- * ACTIONS run in order. A traversal plan's actions run once a chunk; those before `chunk_begin` once a stage instance and
- * segment (what depends on neither the chunk nor its elements: "avoided"); buffers made there live on.
+ * `frame.extents[e]` before the first kernel (INPUT, CHUNK) or when the scalar has been computed (SCALAR: after the
+ * action that writes that buffer; an ALLOC that needs it comes later). Kernels read sizes from there. BUFFERS are
+ * row-major, contiguous, aligned to 64 bytes, one per scalar leaf; size = product of its extents. ACTIONS run in order.
+ * A traversal plan's actions run once a chunk; those before `chunk_begin` once a stage instance and segment (what
+ * depends on neither the chunk nor its elements: "avoided"); buffers made there live on.
  */
 #ifndef LOOM_COMPILER_PLAN_PLAN_H
 #define LOOM_COMPILER_PLAN_PLAN_H
@@ -23,7 +23,11 @@ typedef enum loom_extent_kind {
     LOOM_EXTENT_INPUT,  /* extents[level] of the value bound to buffer `buffer` */
     LOOM_EXTENT_SCALAR, /* the i64 in zero-rank buffer `buffer`; negative counts as an error of the program */
 } loom_extent_kind;
-typedef struct loom_plan_extent { loom_extent_kind kind; int64_t value; uint32_t buffer, level; } loom_plan_extent;
+typedef struct loom_plan_extent {
+    loom_extent_kind kind;
+    int64_t value;
+    uint32_t buffer, level;
+} loom_plan_extent;
 
 typedef enum loom_storage {
     LOOM_STORE_INPUT,       /* leaf `leaf` of input slot number `source` of the stage */
@@ -31,7 +35,8 @@ typedef enum loom_storage {
     LOOM_STORE_CONSTANT,    /* constant field of the segment: leaf `leaf` of stream `source`, without the chunk axis */
     LOOM_STORE_FIRST,       /* zero-rank i64: stream position of the chunk's first element */
     LOOM_STORE_TEMP,        /* ALLOC and FREE actions */
-    LOOM_STORE_ACCUMULATOR, /* belongs to an output of kind PERMUTE or FOLD; filled with the neutral element at the start */
+    LOOM_STORE_ACCUMULATOR, /* belongs to an output of kind PERMUTE or FOLD; filled with the neutral element at the
+                               start */
     LOOM_STORE_RESULT,      /* allocated by ALLOC, taken over by an output */
 } loom_storage;
 
@@ -40,15 +45,21 @@ typedef struct loom_plan_buffer {
     loom_dtype dtype;
     loom_storage storage;
     uint32_t source, leaf;
-    uint32_t n_extents; const uint32_t *extents; /* into loom_plan.extents */
+    uint32_t n_extents;
+    const uint32_t *extents; /* into loom_plan.extents */
 } loom_plan_buffer;
 
 /* ---- the kernel interface: structures shared with generated code, layout fixed ---- */
-typedef struct loom_kernel_error { int64_t element; uint32_t site; uint32_t raised; int64_t a, b; } loom_kernel_error;
+typedef struct loom_kernel_error {
+    int64_t element;
+    uint32_t site;
+    uint32_t raised;
+    int64_t a, b;
+} loom_kernel_error;
 struct loom_kernel_frame;
 typedef struct loom_kernel_runtime {
-    /* Raises error `site` for stream element (or outermost index) `element`, with two numbers for the message; the least
-     * element is kept. Returns; the kernel goes on with a harmless value. */
+    /* Raises error `site` for stream element (or outermost index) `element`, with two numbers for the message; the
+     * least element is kept. Returns; the kernel goes on with a harmless value. */
     void (*raise)(const struct loom_kernel_frame *frame, uint32_t site, int64_t element, int64_t a, int64_t b);
     /* `batch` transforms number `fft` (loom_plan.ffts) from `in` to `out` (may be equal) inside a strip kernel. */
     void (*fft)(const struct loom_kernel_frame *frame, uint32_t fft, const void *in, void *out, int64_t batch);
@@ -56,7 +67,7 @@ typedef struct loom_kernel_runtime {
 typedef struct loom_kernel_frame {
     void *const *buffers;
     const int64_t *extents;
-    void *scratch; /* of this thread, kernel.scratch bytes, 64-byte aligned */
+    void *scratch;            /* of this thread, kernel.scratch bytes, 64-byte aligned */
     loom_kernel_error *error; /* of this thread */
     const loom_kernel_runtime *runtime;
     void *executor; /* opaque to kernels */
@@ -66,39 +77,45 @@ typedef struct loom_kernel_frame {
 typedef void (*loom_kernel_range)(const loom_kernel_frame *frame, int64_t from, int64_t to);
 /* REDUCE   reduces indices [from, to) of the reduced axis into partial[0..k): starts from the neutral element. */
 typedef void (*loom_kernel_reduce)(const loom_kernel_frame *frame, int64_t from, int64_t to, void *const *partial);
-/* COMBINE  into[j][i] = op(into[.][i], from[.][i]) for i in [begin, end): the earlier on the left. No buffers of frame. */
+/* COMBINE  into[j][i] = op(into[.][i], from[.][i]) for i in [begin, end): the earlier on the left. No buffers of frame.
+ */
 typedef void (*loom_kernel_combine)(const loom_kernel_frame *frame, void *const *into, void *const *from, int64_t begin,
                                     int64_t end);
-/* INSPECT  for units [from, to): base[(u - from) * rank + d], or LOOM_DROPPED in base[(u - from) * rank] if none of the unit's
- *          patch can be inside. Units number the unit index space row-major. */
+/* INSPECT  for units [from, to): base[(u - from) * rank + d], or LOOM_DROPPED in base[(u - from) * rank] if none of the
+ * unit's patch can be inside. Units number the unit index space row-major. */
 #define LOOM_DROPPED INT64_MIN
 typedef void (*loom_kernel_inspect)(const loom_kernel_frame *frame, int64_t from, int64_t to, int64_t *base);
-/* EXECUTE  for i < n: computes the patch of unit units[i] and combines it into the accumulators at bases + i * rank; drops
- *          what lies outside the target. Called for units that do not clash with units of other threads. */
-typedef void (*loom_kernel_execute)(const loom_kernel_frame *frame, const int64_t *units, int64_t n, const int64_t *bases);
+/* EXECUTE  for i < n: computes the patch of unit units[i] and combines it into the accumulators at bases + i * rank;
+ * drops what lies outside the target. Called for units that do not clash with units of other threads. */
+typedef void (*loom_kernel_execute)(const loom_kernel_frame *frame, const int64_t *units, int64_t n,
+                                    const int64_t *bases);
 
 typedef struct loom_plan_kernel {
     const char *symbol;
     uint32_t scratch_kind; /* 0: `scratch` bytes; else scratch + extents[scratch_extent] * scratch_per */
-    uint64_t scratch, scratch_per; uint32_t scratch_extent;
+    uint64_t scratch, scratch_per;
+    uint32_t scratch_extent;
 } loom_plan_kernel;
 
 typedef struct loom_plan_fft {
     loom_dtype dtype; /* c64, c128 */
     bool inverse;     /* scaled by 1/N by the runtime */
-    uint32_t rank; const uint32_t *extents; /* into loom_plan.extents */
+    uint32_t rank;
+    const uint32_t *extents; /* into loom_plan.extents */
 } loom_plan_fft;
 
 typedef enum loom_action_kind {
     LOOM_ACT_ALLOC,   /* buffer */
     LOOM_ACT_FREE,    /* buffer */
     LOOM_ACT_KERNEL,  /* kernel (RANGE) over [0, extents[extent]); extent LOOM_NO_EXTENT: one call with (0, 1) */
-    LOOM_ACT_REDUCE,  /* kernel (REDUCE), kernel2 (COMBINE) over [0, extents[extent]) into buffers[]; pieces of fixed size, in order */
+    LOOM_ACT_REDUCE,  /* kernel (REDUCE), kernel2 (COMBINE) over [0, extents[extent]) into buffers[]; pieces of fixed
+                         size, in order */
     LOOM_ACT_FFT,     /* fft from buffer to buffer2 (may be equal); batch = product of the leading extents of buffer */
     LOOM_ACT_PERMUTE, /* kernel (INSPECT), kernel2 (EXECUTE); see permute */
     LOOM_ACT_COPY,    /* buffer to buffer2, same extents */
     LOOM_ACT_FILL,    /* buffer with scalar `value` */
-    LOOM_ACT_LOOP,    /* the next n_inner actions, again and again: extents[extent] times, or until BREAK; buffer (i64) counts from 0 */
+    LOOM_ACT_LOOP,    /* the next n_inner actions, again and again: extents[extent] times, or until BREAK; buffer (i64)
+                         counts from 0 */
     LOOM_ACT_BREAK,   /* leave the innermost loop unless bool buffer is true */
     LOOM_ACT_IF,      /* bool buffer: the next n_inner actions if true, else the n_else after them */
     LOOM_ACT_SWAP,    /* storage of buffer and buffer2 */
@@ -109,13 +126,16 @@ typedef struct loom_plan_action {
     loom_action_kind kind;
     uint32_t kernel, kernel2, fft, extent;
     uint32_t buffer, buffer2;
-    uint32_t n_buffers; const uint32_t *buffers; /* REDUCE: results; PERMUTE: target leaves */
+    uint32_t n_buffers;
+    const uint32_t *buffers; /* REDUCE: results; PERMUTE: target leaves */
     uint32_t n_inner, n_else;
     loom_scalar value;
     /* PERMUTE: units = product of unit_extents; target levels 0..rank-1 are indexed; a unit's patch covers
      * [base_d + lower_d, base_d + upper_d) in level d. */
-    uint32_t n_units; const uint32_t *unit_extents;
-    uint32_t rank; const int64_t *lower, *upper;
+    uint32_t n_units;
+    const uint32_t *unit_extents;
+    uint32_t rank;
+    const int64_t *lower, *upper;
     /* COMBINE of the operator, for merging; cost per unit in nanoseconds as estimated (0: unknown) */
     double cost;
     const char *label; /* for profiles: "fft (awgrid.weft:12)" */
@@ -125,33 +145,47 @@ typedef struct loom_plan_output {
     loom_output_kind kind;
     loom_merge_order order;
     uint32_t n_leaves;
-    const char *const *names;     /* leaf names */
-    const uint32_t *buffers;      /* FOLD, REDUCE: the chunk's partial (TEMP or RESULT); PERMUTE: ACCUMULATOR; COLLECT, STREAM: RESULT
-                                     with the chunk axis first; VALUE: RESULT or INPUT */
-    const loom_scalar *neutral;   /* FOLD, PERMUTE: per leaf */
-    uint32_t combine;             /* kernel (COMBINE) over the elements of one leaf (all leaves of an output have the same extents); else LOOM_NO_KERNEL */
+    const char *const *names;   /* leaf names */
+    const uint32_t *buffers;    /* FOLD, REDUCE: the chunk's partial (TEMP or RESULT); PERMUTE: ACCUMULATOR; COLLECT,
+                                   STREAM: RESULT    with the chunk axis first; VALUE: RESULT or INPUT */
+    const loom_scalar *neutral; /* FOLD, PERMUTE: per leaf */
+    uint32_t combine; /* kernel (COMBINE) over the elements of one leaf (all leaves of an output have the same extents);
+                         else LOOM_NO_KERNEL */
 } loom_plan_output;
 #define LOOM_NO_KERNEL UINT32_MAX
 
 /* A place in the program that may raise an error. format has at most two %lld-like places written as {a} and {b}. */
-typedef struct loom_plan_site { const char *file; loom_span span; const char *format; const char *hint; } loom_plan_site;
+typedef struct loom_plan_site {
+    const char *file;
+    loom_span span;
+    const char *format;
+    const char *hint;
+} loom_plan_site;
 
 typedef struct loom_plan {
     loom_stage_kind kind;
-    const char *target;           /* triple, cpu, features: compared with the worker's own */
-    uint32_t n_extents; const loom_plan_extent *extents;
-    uint32_t n_buffers; const loom_plan_buffer *buffers;
-    uint32_t n_kernels; const loom_plan_kernel *kernels;
-    uint32_t n_ffts; const loom_plan_fft *ffts;
-    uint32_t n_actions; const loom_plan_action *actions;
-    uint32_t chunk_begin;         /* actions before it run once a stage instance and segment */
-    uint32_t n_outputs; const loom_plan_output *outputs;
-    uint32_t n_sites; const loom_plan_site *sites;
-    double bytes_per_element;     /* buffers alive per stream element, for the choice of the chunk's length */
-    double cost_per_element;      /* nanoseconds, estimated */
+    const char *target; /* triple, cpu, features: compared with the worker's own */
+    uint32_t n_extents;
+    const loom_plan_extent *extents;
+    uint32_t n_buffers;
+    const loom_plan_buffer *buffers;
+    uint32_t n_kernels;
+    const loom_plan_kernel *kernels;
+    uint32_t n_ffts;
+    const loom_plan_fft *ffts;
+    uint32_t n_actions;
+    const loom_plan_action *actions;
+    uint32_t chunk_begin; /* actions before it run once a stage instance and segment */
+    uint32_t n_outputs;
+    const loom_plan_output *outputs;
+    uint32_t n_sites;
+    const loom_plan_site *sites;
+    double bytes_per_element; /* buffers alive per stream element, for the choice of the chunk's length */
+    double cost_per_element;  /* nanoseconds, estimated */
 } loom_plan;
 
-LOOM_MUST_USE loom_status *loom_plan_check(const loom_plan *plan); /* every index in range, actions well nested: before execution */
+LOOM_MUST_USE loom_status *loom_plan_check(
+    const loom_plan *plan); /* every index in range, actions well nested: before execution */
 LOOM_MUST_USE loom_status *loom_plan_encode(const loom_plan *plan, char **bytes, size_t *length);
 LOOM_MUST_USE loom_status *loom_plan_decode(loom_arena *arena, const void *bytes, size_t length, loom_plan **plan);
 void loom_plan_print(const loom_plan *plan, FILE *to);

@@ -1,18 +1,18 @@
 /* From a program with sequences to a DAG of stages whose functions know arrays only.
  *
  * Passes, in order (see stage.c for the list):
- *   simplify   inline CALLs, fold constants (including scalar arguments that are known), common subexpressions, dead code
- *   group      group_seq in its resident form becomes permute_seq / fold with the group as the outermost index
- *   split      sequences are cut into traversals; each becomes functions over arrays (docs/plan.md)
- * A program whose sequences cannot be split so (a traversal under a loop or a conditional, scan_seq, a group body that is
- * not made of folds and permutes) becomes one stage of kind WHOLE, with a remark that names rule and line.
+ *   simplify   inline CALLs, fold constants (including scalar arguments that are known), common subexpressions, dead
+ * code group      group_seq in its resident form becomes permute_seq / fold with the group as the outermost index split
+ * sequences are cut into traversals; each becomes functions over arrays (docs/plan.md) A program whose sequences cannot
+ * be split so (a traversal under a loop or a conditional, scan_seq, a group body that is not made of folds and
+ * permutes) becomes one stage of kind WHOLE, with a remark that names rule and line.
  */
 #ifndef LOOM_COMPILER_STAGE_STAGE_H
 #define LOOM_COMPILER_STAGE_STAGE_H
 
+#include "common/value.h"
 #include "compiler/ir/core.h"
 #include "compiler/plan/graph.h"
-#include "common/value.h"
 
 /* What is known when a job starts. `arguments[i]` is the value of the entry's i-th parameter, or NULL (a stream, or not
  * known); scalars among them are substituted as constants ("specialised") when `specialise`. */

@@ -1,7 +1,7 @@
 /* Vectoriser: a stage's function over arrays -> lifted IR, regular representation with avoided values.
  *
- * Opens with: rules in vectorise.c. What it cannot keep regular (an irregular inner extent, a loop whose test differs between
- * elements and whose state has arrays, an operator on arrays that is not elementwise) gives a remark and
+ * Opens with: rules in vectorise.c. What it cannot keep regular (an irregular inner extent, a loop whose test differs
+ * between elements and whose state has arrays, an operator on arrays that is not elementwise) gives a remark and
  * *lifted = NULL with success: the stage is then interpreted. */
 #ifndef LOOM_COMPILER_VECTORISE_VECTORISE_H
 #define LOOM_COMPILER_VECTORISE_VECTORISE_H
@@ -10,17 +10,18 @@
 #include "compiler/plan/compile.h"
 
 typedef struct loom_vectorise_request {
-    const loom_program *program;   /* staged program */
+    const loom_program *program; /* staged program */
     const loom_graph *graph;
     uint32_t stage;
     /* Per leaf of each input slot, then of each stream (docs in compile.h). */
-    const loom_leaf_shape *shapes; uint32_t n_shapes;
+    const loom_leaf_shape *shapes;
+    uint32_t n_shapes;
     /* Values of inputs that are known (scalars): extents that depend on them alone and come out at 64 or less become
      * constants (specialisation); others stay symbolic. NULL entries: not known. */
     loom_value *const *known;
 } loom_vectorise_request;
 
-LOOM_MUST_USE loom_status *loom_vectorise(loom_arena *arena, const loom_vectorise_request *request, loom_lifted **lifted,
-                                          const char **remark);
+LOOM_MUST_USE loom_status *loom_vectorise(loom_arena *arena, const loom_vectorise_request *request,
+                                          loom_lifted **lifted, const char **remark);
 
 #endif

@@ -1,0 +1,246 @@
+/* A program run stage by stage through the interpreter, its streams cut into blocks, must give what the interpreter
+ * gives for the whole program. That is the meaning of "split", so it is what is tested. */
+#include "compiler/interp/interp.h"
+#include "compiler/stage/stage.h"
+#include "compiler/syntax/syntax.h"
+#include "loom_test.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct fixture {
+    loom_arena *arena;
+    loom_program *program, *staged;
+    loom_graph *graph;
+} fixture;
+
+static fixture open_text(const char *text) {
+    fixture f = {.arena = loom_arena_create(0)};
+    loom_source_file file = {"test.weft", text, strlen(text)};
+    loom_diagnostics d = {0};
+    loom_status *status = loom_syntax_compile(f.arena, &file, 1, &d, &f.program);
+    if (status) loom_diagnostics_print(&d, &file, 1, stderr);
+    LOOM_OK(status);
+    loom_stage_request q = {.program = f.program, .entry = NULL};
+    LOOM_OK(loom_stage_split(f.arena, &q, &f.staged, &f.graph));
+    return f;
+}
+
+static loom_value *vector(loom_dtype t, int64_t n, const double *from) {
+    loom_value *v = NULL;
+    LOOM_OK(loom_value_create(1, &v));
+    LOOM_OK(loom_leaf_init(&v->leaves[0], "", t, 1, &n, UINT64_MAX));
+    for (int64_t i = 0; i < n; i++) {
+        loom_scalar s = {.f = from[i]};
+        if (loom_dtype_is_signed(t)) s.i = (int64_t)from[i];
+        loom_scalar_store(t, s, (char *)v->leaves[0].data + (size_t)i * loom_dtype_size(t));
+    }
+    return v;
+}
+
+static loom_value *scalar(loom_dtype t, double x) {
+    loom_value *v = NULL;
+    LOOM_OK(loom_value_create(1, &v));
+    LOOM_OK(loom_leaf_init(&v->leaves[0], "", t, 0, NULL, UINT64_MAX));
+    loom_scalar s = {.f = x};
+    if (loom_dtype_is_signed(t)) s.i = (int64_t)x;
+    loom_scalar_store(t, s, v->leaves[0].data);
+    return v;
+}
+
+/* Output j of a function's result tuple: its leaves are named "j" or "j.rest". */
+static loom_value *output_of(const loom_value *tuple, uint32_t j) {
+    char prefix[16];
+    int length = snprintf(prefix, sizeof prefix, "%u", j);
+    uint32_t n = 0, first = 0;
+    for (uint32_t i = 0; i < tuple->n_leaves; i++) {
+        const char *name = tuple->leaves[i].name;
+        if (strncmp(name, prefix, (size_t)length) == 0 && (name[length] == 0 || name[length] == '.')) {
+            if (n++ == 0) first = i;
+        }
+    }
+    loom_value *v = NULL;
+    LOOM_OK(loom_value_create(n, &v));
+    for (uint32_t i = 0; i < n; i++) {
+        const loom_leaf *from = &tuple->leaves[first + i];
+        loom_leaf *to = &v->leaves[i];
+        *to = *from;
+        const char *rest = from->name + length;
+        to->name = strdup(*rest == '.' ? rest + 1 : rest);
+        size_t bytes = (size_t)from->n_data * loom_dtype_size(from->dtype);
+        to->data = malloc(bytes + 1);
+        memcpy(to->data, from->data, bytes);
+        for (uint32_t k = 0; k < from->depth; k++)
+            if (from->lengths[k]) {
+                to->lengths[k] = malloc((size_t)from->n_lengths[k] * sizeof(int64_t) + 1);
+                memcpy(to->lengths[k], from->lengths[k], (size_t)from->n_lengths[k] * sizeof(int64_t));
+            }
+    }
+    return v;
+}
+
+static void traverse(const fixture *f, const loom_graph_stage *s, loom_value **slots, loom_value **streams,
+                     int64_t block) {
+    int64_t n = streams[s->streams[0]]->leaves[0].extents[0];
+    loom_value **acc = calloc(s->n_outputs, sizeof *acc);
+    for (int64_t from = 0; from < n || from == 0; from += block) {
+        int64_t to = from + block < n ? from + block : n;
+        loom_value *arguments[32];
+        uint32_t k = 0;
+        for (uint32_t i = 0; i < s->n_inputs; i++) arguments[k++] = slots[s->inputs[i]];
+        loom_value *first = scalar(LOOM_I64, (double)from);
+        arguments[k++] = first;
+        for (uint32_t i = 0; i < s->n_streams; i++)
+            LOOM_OK(loom_value_slice(streams[s->streams[i]], from, to, &arguments[k++]));
+        loom_value *result = NULL;
+        LOOM_OK(loom_interp_call(f->staged, s->function, arguments, NULL, &result, NULL));
+        for (uint32_t i = s->n_inputs; i < k; i++) loom_value_unref(arguments[i]);
+        for (uint32_t j = 0; j < s->n_outputs; j++) {
+            loom_value *part = output_of(result, j), *joined = NULL;
+            if (!acc[j]) {
+                acc[j] = part;
+                continue;
+            }
+            if (s->outputs[j].merge == LOOM_NONE_FUNCTION) {
+                loom_value *parts[2] = {acc[j], part};
+                LOOM_OK(loom_value_concat(parts, 2, &joined));
+            } else {
+                loom_value *both[34];
+                for (uint32_t i = 0; i < s->n_inputs; i++) both[i] = slots[s->inputs[i]];
+                both[s->n_inputs] = acc[j], both[s->n_inputs + 1] = part;
+                LOOM_OK(loom_interp_call(f->staged, s->outputs[j].merge, both, NULL, &joined, NULL));
+            }
+            loom_value_unref(acc[j]);
+            loom_value_unref(part);
+            acc[j] = joined;
+        }
+        loom_value_unref(result);
+    }
+    for (uint32_t j = 0; j < s->n_outputs; j++) slots[s->outputs[j].slot] = acc[j];
+    free(acc);
+}
+
+static loom_value *run_staged(const fixture *f, loom_value **arguments, int64_t block) {
+    loom_value **slots = calloc(f->graph->n_slots, sizeof *slots);
+    for (uint32_t i = 0; i < f->graph->n_params; i++) slots[i] = arguments[i];
+    for (uint32_t i = 0; i < f->graph->n_stages; i++) {
+        const loom_graph_stage *s = &f->graph->stages[i];
+        LOOM_CHECK(s->kind != LOOM_STAGE_WHOLE);
+        if (s->kind == LOOM_STAGE_TRAVERSAL) {
+            traverse(f, s, slots, arguments, block);
+            continue;
+        }
+        loom_value *in[32], *result = NULL;
+        for (uint32_t k = 0; k < s->n_inputs; k++) in[k] = slots[s->inputs[k]];
+        LOOM_OK(loom_interp_call(f->staged, s->function, in, NULL, &result, NULL));
+        for (uint32_t j = 0; j < s->n_outputs; j++) slots[s->outputs[j].slot] = output_of(result, j);
+        loom_value_unref(result);
+    }
+    loom_value *result = loom_value_ref(slots[f->graph->result]);
+    for (uint32_t i = f->graph->n_params; i < f->graph->n_slots; i++) loom_value_unref(slots[i]);
+    free(slots);
+    return result;
+}
+
+static void check_same(const loom_value *a, const loom_value *b) {
+    LOOM_CHECK_EQ_INT(a->n_leaves, b->n_leaves);
+    for (uint32_t i = 0; i < a->n_leaves; i++) {
+        const loom_leaf *x = &a->leaves[i], *y = &b->leaves[i];
+        LOOM_CHECK_EQ_INT(x->n_data, y->n_data);
+        LOOM_CHECK_EQ_INT(x->depth, y->depth);
+        size_t size = loom_dtype_size(x->dtype);
+        for (int64_t k = 0; k < x->n_data && k < y->n_data; k++) {
+            loom_scalar p = loom_scalar_load(x->dtype, (char *)x->data + (size_t)k * size);
+            loom_scalar q = loom_scalar_load(y->dtype, (char *)y->data + (size_t)k * size);
+            if (loom_dtype_is_float(x->dtype))
+                LOOM_CHECK_NEAR(p.f, q.f, 1e-9 * (1 + fabs(q.f)));
+            else if (loom_dtype_is_complex(x->dtype))
+                LOOM_CHECK(fabs(p.c[0] - q.c[0]) + fabs(p.c[1] - q.c[1]) < 1e-9 * (1 + fabs(q.c[0])));
+            else
+                LOOM_CHECK_EQ_INT(p.i, q.i);
+        }
+    }
+}
+
+static void judge(const char *text, loom_value **arguments, uint32_t n_stages) {
+    fixture f = open_text(text);
+    if (n_stages) LOOM_CHECK_EQ_INT(f.graph->n_stages, n_stages);
+    uint32_t entry = (uint32_t)(loom_program_entry(f.program, NULL) - f.program->functions);
+    loom_value *want = NULL;
+    LOOM_OK(loom_interp_call(f.program, entry, arguments, NULL, &want, NULL));
+    for (int64_t block = 1; block < 12; block += 3) {
+        loom_value *got = run_staged(&f, arguments, block);
+        check_same(got, want);
+        loom_value_unref(got);
+    }
+    loom_value_unref(want);
+    loom_arena_destroy(f.arena);
+}
+
+static const double numbers[10] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
+
+LOOM_TEST(stage, dotp) {
+    loom_value *a[2] = {vector(LOOM_F64, 10, numbers), vector(LOOM_F64, 10, numbers)};
+    judge("entry main (xs: seq f64) (ys: seq f64) : f64 = fold_seq (+) 0 (zip_with_seq (*) xs ys)", a, 1);
+    loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
+LOOM_TEST(stage, two_consumers_share_a_traversal) {
+    loom_value *a[1] = {vector(LOOM_F64, 10, numbers)};
+    judge("entry main (xs: seq f64) : (f64, f64) = (fold_seq (+) 0 xs, fold_seq f64.max (-f64.inf) xs)", a, 2);
+    loom_value_unref(a[0]);
+}
+
+LOOM_TEST(stage, second_traversal_depends_on_the_first) {
+    loom_value *a[1] = {vector(LOOM_F64, 10, numbers)};
+    judge("entry main (xs: seq f64) : f64 = let m = fold_seq (+) 0 xs in fold_seq (+) 0 (map_seq (\\x -> (x - m) * (x "
+          "- m)) xs)",
+          a, 2);
+    loom_value_unref(a[0]);
+}
+
+LOOM_TEST(stage, operator_that_only_associates) {
+    loom_value *a[1] = {vector(LOOM_I64, 10, numbers)};
+    judge("entry main (xs: seq i64) : (i64, i64) = fold_seq (\\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map_seq "
+          "(\\x -> (2, x)) xs)",
+          a, 0);
+    loom_value_unref(a[0]);
+}
+
+LOOM_TEST(stage, permute_with_a_destination_of_its_own) {
+    loom_value *a[2] = {vector(LOOM_I64, 7, numbers), vector(LOOM_I64, 10, numbers)};
+    judge("entry main (dest: []i64) (xs: seq i64) : []i64 = permute_seq (+) dest (map_seq (% 9) xs) (map_seq (* 2) xs)",
+          a, 0);
+    loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
+LOOM_TEST(stage, groups_are_resident) {
+    loom_value *a[2] = {scalar(LOOM_I64, 4), vector(LOOM_I64, 10, numbers)};
+    judge("entry main (n: i64) (xs: seq i64) : i64 =\n"
+          "  group_seq n (\\x -> [x % 3, x % 3 + 1, x]) xs (\\k ys ->\n"
+          "    let h = permute_seq (+) (replicate 5 1) (map_seq (\\y -> y % 5) ys) (map_seq (\\y -> y * k) ys)\n"
+          "    in sum h * fold_seq (+) 0 (map_seq (\\y -> y + k) ys))\n"
+          "  |> fold_seq (+) 0",
+          a, 0);
+    loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
+LOOM_TEST(stage, collected_and_filtered) {
+    loom_value *a[1] = {vector(LOOM_I64, 10, numbers)};
+    judge("entry main (xs: seq i64) : []i64 = from_seq (map_seq (* 3) (filter_seq (> 2) xs))", a, 1);
+    loom_value_unref(a[0]);
+}
+
+LOOM_TEST(stage, positions_in_the_stream) {
+    loom_value *a[1] = {vector(LOOM_I64, 10, numbers)};
+    judge("entry main (xs: seq i64) : i64 = fold_seq (+) 0 (map_seq (\\(i, x) -> i * x) (enumerate_seq xs))", a, 1);
+    loom_value_unref(a[0]);
+}
+
+LOOM_TEST(stage, whole_program_where_it_cannot_be_cut) {
+    fixture f = open_text("entry main (c: bool) (xs: seq i64) : i64 = if c then fold_seq (+) 0 xs else 0");
+    LOOM_CHECK_EQ_INT(f.graph->n_stages, 1);
+    LOOM_CHECK(f.graph->stages[0].kind == LOOM_STAGE_WHOLE);
+    LOOM_CHECK_EQ_INT(f.graph->n_remarks, 1);
+    loom_arena_destroy(f.arena);
+}
