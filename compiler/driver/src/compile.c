@@ -1,0 +1,173 @@
+/* One request, one reply. */
+#include "cache.h"
+#include "common/clock.h"
+#include "compiler/stage/stage.h"
+#include "passes.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- GRAPH: program -> staged program and graph ---- */
+
+static loom_status *compile_graph(loom_arena *arena, const loom_compile_request *r, loom_compile_reply *reply) {
+    loom_program *program, *staged;
+    loom_graph *graph;
+    LOOM_TRY(loom_program_decode(arena, r->program, r->program_length, &program));
+    const loom_function *entry = loom_program_entry(program, r->entry);
+    if (!entry) return loom_error(LOOM_E_USAGE, "the program has no entry %s", r->entry ? r->entry : "main");
+    uint32_t n_params = program->bodies[entry->body].n_params;
+    if (r->n_arguments && r->n_arguments != n_params) {
+        return loom_error(LOOM_E_DATA, "compile request: %u arguments, expected %u", r->n_arguments, n_params);
+    }
+    loom_value **none = LOOM_NEW_ARRAY(arena, loom_value *, (size_t)n_params + 1);
+    loom_stage_request request = {.program = program,
+                                  .entry = entry->name,
+                                  .arguments = r->n_arguments ? r->arguments : none,
+                                  .specialise = true};
+    LOOM_TRY(loom_stage_split(arena, &request, &staged, &graph));
+    LOOM_TRY(loom_program_check(staged));
+    char *bytes;
+    size_t length;
+    LOOM_TRY(loom_program_encode(staged, &bytes, &length));
+    reply->program = memcpy(loom_arena_alloc(arena, length + 1), bytes, length);
+    reply->program_length = length;
+    free(bytes);
+    LOOM_TRY(loom_graph_encode(graph, &bytes, &length));
+    reply->graph = memcpy(loom_arena_alloc(arena, length + 1), bytes, length);
+    reply->graph_length = length;
+    free(bytes);
+    reply->remarks = graph->remarks;
+    reply->n_remarks = graph->n_remarks;
+    return NULL;
+}
+
+/* ---- STAGE: staged program + shapes -> plan and object ---- */
+
+typedef struct stage_input {
+    loom_program *program;
+    loom_graph *graph;
+    const loom_graph_stage *stage;
+} stage_input;
+
+static loom_status *decode_stage(loom_arena *arena, const loom_compile_request *r, stage_input *in) {
+    LOOM_TRY(loom_program_decode(arena, r->program, r->program_length, &in->program));
+    LOOM_TRY(loom_graph_decode(arena, r->graph, r->graph_length, &in->graph));
+    if (r->stage >= in->graph->n_stages) return loom_error(LOOM_E_DATA, "compile request: no stage %u", r->stage);
+    in->stage = &in->graph->stages[r->stage];
+    if (in->stage->function >= in->program->n_functions)
+        return loom_error(LOOM_E_DATA, "compile request: no such function");
+    uint32_t leaves = 0;
+    for (uint32_t i = 0; i < in->stage->n_inputs; i++) leaves += in->graph->slots[in->stage->inputs[i]].n_leaves;
+    for (uint32_t i = 0; i < in->stage->n_streams; i++) leaves += in->graph->slots[in->stage->streams[i]].n_leaves;
+    if (r->n_shapes != leaves)
+        return loom_error(LOOM_E_DATA, "compile request: shapes of %u leaves, expected %u", r->n_shapes, leaves);
+    if (r->n_arguments && r->n_arguments != in->stage->n_inputs) {
+        return loom_error(LOOM_E_DATA, "compile request: %u inputs, expected %u", r->n_arguments, in->stage->n_inputs);
+    }
+    if (!r->target) return loom_error(LOOM_E_DATA, "compile request: no target");
+    return NULL;
+}
+
+/* Everything that determines the reply: the request in canonical form without the folder of the cache, and this
+ * compiler. Both the program and the graph have been decoded, so their bytes are the canonical ones. */
+static loom_hash cache_key(const loom_compile_request *r) {
+    loom_compile_request key = *r;
+    key.cache = NULL;
+    char *bytes = NULL;
+    size_t length = 0;
+    loom_status_free(loom_compile_request_encode(&key, &bytes, &length));
+    loom_hash version = loom_cache_version();
+    loom_hasher *hasher = loom_hasher_create();
+    loom_hasher_add(hasher, &version, sizeof version);
+    loom_hasher_add(hasher, bytes, length);
+    free(bytes);
+    return loom_hasher_end(hasher);
+}
+
+static void interpret(loom_arena *arena, const stage_input *in, const char *why, loom_compile_reply *reply) {
+    const char **remarks = LOOM_NEW_ARRAY(arena, const char *, 1);
+    remarks[0] = loom_arena_printf(arena, "%s: interpreted: %s", in->stage->label ? in->stage->label : "a stage",
+                                   why ? why : "no reason given");
+    reply->interpret = true;
+    reply->remarks = remarks;
+    reply->n_remarks = 1;
+}
+
+/* A defect or a limit of the compiler costs speed, not the job. */
+static bool steps_down(const loom_status *status, bool debug) {
+    loom_code code = loom_status_code(status);
+    return !debug && (code == LOOM_E_INTERNAL || code == LOOM_E_LIMIT);
+}
+
+static loom_status *make_stage(loom_arena *arena, const loom_compile_request *r, const stage_input *in,
+                               loom_compile_reply *reply) {
+    loom_vectorise_request request = {
+        .program = in->program, .graph = in->graph, .stage = r->stage, .shapes = r->shapes, .n_shapes = r->n_shapes};
+    loom_value **none = LOOM_NEW_ARRAY(arena, loom_value *, (size_t)in->stage->n_inputs + 1);
+    request.known = r->n_arguments ? r->arguments : none;
+    loom_lifted *lifted = NULL;
+    const char *remark = NULL;
+    loom_code_result code = {0};
+    loom_status *status =
+        loom_driver_passes(arena, &request, r->target, LOOM_PASS_CODEGEN, r->debug, false, &lifted, &remark, &code);
+    if (!status && lifted) {
+        char *bytes;
+        size_t length;
+        status = loom_plan_encode(code.plan, &bytes, &length);
+        if (!status) {
+            reply->plan = memcpy(loom_arena_alloc(arena, length + 1), bytes, length);
+            reply->plan_length = length;
+            reply->object = memcpy(loom_arena_alloc(arena, code.object_length + 1), code.object, code.object_length);
+            reply->object_length = code.object_length;
+            free(bytes);
+        }
+        free(code.object);
+    }
+    if (steps_down(status, r->debug)) {
+        char *text = loom_status_text(status);
+        remark = loom_arena_strdup(arena, text);
+        free(text);
+        loom_status_free(status);
+        status = NULL;
+        lifted = NULL;
+    }
+    if (!status && !lifted) interpret(arena, in, remark, reply);
+    return status;
+}
+
+static loom_status *compile_stage(loom_arena *arena, const loom_compile_request *r, loom_compile_reply *reply) {
+    stage_input in;
+    LOOM_TRY(decode_stage(arena, r, &in));
+    if (in.stage->kind == LOOM_STAGE_WHOLE) {
+        interpret(arena, &in, "the program could not be cut into stages", reply);
+        return NULL;
+    }
+    loom_cache *cache = r->cache ? loom_cache_open(r->cache, cache_key(r)) : NULL;
+    loom_compile_reply *found;
+    loom_status *status = NULL;
+    if (cache && loom_cache_get(cache, arena, &found)) {
+        *reply = *found;
+        reply->cached = true;
+    } else {
+        status = make_stage(arena, r, &in, reply);
+        if (!status && cache) loom_cache_put(cache, reply);
+    }
+    loom_cache_close(cache);
+    return status;
+}
+
+void loom_driver_compile(loom_arena *arena, const loom_compile_request *request, loom_compile_reply *reply) {
+    double start = loom_seconds();
+    *reply = (loom_compile_reply){.error = NULL};
+    loom_status *status;
+    jmp_buf guard;
+    jmp_buf *outer = loom_arena_set_guard(arena, &guard);
+    if (setjmp(guard)) {
+        status = loom_error(LOOM_E_LIMIT, "the program needs more memory to compile than the compiler may use");
+    } else {
+        status = request->what == LOOM_COMPILE_GRAPH ? compile_graph(arena, request, reply)
+                                                     : compile_stage(arena, request, reply);
+    }
+    loom_arena_set_guard(arena, outer);
+    if (status) *reply = (loom_compile_reply){.error = status};
+    reply->seconds = loom_seconds() - start;
+}

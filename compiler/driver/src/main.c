@@ -1,0 +1,162 @@
+/* gridloom-compile: started by gridloomd, one request in, one reply out; or `--explain` for gridloom explain.
+ *
+ * Runs with limits of its own, below those of its parent, so that a compile that runs away ends here. */
+#include "common/buffer.h"
+#include "common/file.h"
+#include "common/limits.h"
+#include "common/log.h"
+#include "common/option.h"
+#include "compiler/driver/driver.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The largest programs compile in seconds; what takes a hundred times that does not end. */
+#define LOOM_COMPILE_CPU_SECONDS 300
+/* LLVM takes some hundred megabytes for a large region; address space also counts mappings that are never touched. */
+#define LOOM_COMPILE_ADDRESS_SPACE ((uint64_t)8 << 30)
+/* Our own tables; the rest is LLVM's. */
+#define LOOM_COMPILE_ARENA ((size_t)2 << 30)
+/* A request is a program with its small arguments. */
+#define LOOM_MAX_REQUEST ((uint64_t)256 << 20)
+
+static void limit(int resource, uint64_t value) {
+    struct rlimit now;
+    if (getrlimit((__rlimit_resource_t)resource, &now) != 0) return;
+    if (now.rlim_cur != RLIM_INFINITY && now.rlim_cur <= value) return;
+    now.rlim_cur = value;
+    (void)!setrlimit((__rlimit_resource_t)resource, &now);
+}
+
+static void set_limits(void) {
+    limit(RLIMIT_CPU, LOOM_COMPILE_CPU_SECONDS);
+    limit(RLIMIT_CORE, 0);
+#if !defined(__SANITIZE_ADDRESS__) && !(defined(__has_feature) && __has_feature(address_sanitizer))
+    limit(RLIMIT_AS, LOOM_COMPILE_ADDRESS_SPACE);
+#endif
+}
+
+/* ---- one request ---- */
+
+static loom_status *read_all(void *to, size_t length) {
+    for (size_t done = 0; done < length;) {
+        ssize_t n = read(STDIN_FILENO, (char *)to + done, length - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return loom_error_errno(LOOM_E_IO, errno, "cannot read the request");
+        if (n == 0) return loom_error(LOOM_E_PROTOCOL, "the request ends after %zu of %zu bytes", done, length);
+        done += (size_t)n;
+    }
+    return NULL;
+}
+
+static loom_status *write_all(const void *from, size_t length) {
+    for (size_t done = 0; done < length;) {
+        ssize_t n = write(STDOUT_FILENO, (const char *)from + done, length - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return loom_error_errno(LOOM_E_IO, errno, "cannot write the reply");
+        done += (size_t)n;
+    }
+    return NULL;
+}
+
+static loom_status *read_request(char **bytes, size_t *length) {
+    unsigned char head[8];
+    LOOM_TRY(read_all(head, sizeof head));
+    uint64_t n = 0;
+    for (int i = 0; i < 8; i++) n |= (uint64_t)head[i] << (8 * i);
+    if (n > LOOM_MAX_REQUEST) return loom_error(LOOM_E_LIMIT, "a compile request of %llu bytes", (unsigned long long)n);
+    char *data = malloc(n + 1);
+    if (!data) return loom_error(LOOM_E_MEMORY, "no memory for a compile request of %llu bytes", (unsigned long long)n);
+    loom_status *status = read_all(data, n);
+    if (status) {
+        free(data);
+        return status;
+    }
+    *bytes = data;
+    *length = n;
+    return NULL;
+}
+
+static loom_status *write_reply(const loom_compile_reply *reply) {
+    char *bytes;
+    size_t length;
+    LOOM_TRY(loom_compile_reply_encode(reply, &bytes, &length));
+    unsigned char head[8];
+    for (int i = 0; i < 8; i++) head[i] = (unsigned char)((uint64_t)length >> (8 * i));
+    loom_status *status = write_all(head, sizeof head);
+    if (!status) status = write_all(bytes, length);
+    free(bytes);
+    return status;
+}
+
+static loom_status *serve_one(void) {
+    char *bytes;
+    size_t length;
+    LOOM_TRY(read_request(&bytes, &length));
+    loom_arena *arena = loom_arena_create(LOOM_COMPILE_ARENA);
+    loom_compile_request *request;
+    loom_compile_reply reply = {.error = loom_compile_request_decode(arena, bytes, length, &request)};
+    free(bytes);
+    if (!reply.error) loom_driver_compile(arena, request, &reply);
+    loom_status *status = write_reply(&reply);
+    loom_status_free(reply.error);
+    loom_arena_destroy(arena);
+    return status;
+}
+
+/* ---- explain ---- */
+
+static loom_status *explain(const char *stage, const char *entry, const char *const *paths, int n) {
+    loom_arena *arena = loom_arena_create(LOOM_COMPILE_ARENA);
+    loom_source_file *files = LOOM_NEW_ARRAY(arena, loom_source_file, (size_t)n + 1);
+    loom_diagnostics diagnostics = {0};
+    loom_status *status = NULL;
+    for (int i = 0; i < n && !status; i++) {
+        char *text;
+        status = loom_file_read(strcmp(paths[i], "-") == 0 ? "/dev/stdin" : paths[i], LOOM_MAX_SOURCE_BYTES, &text,
+                                &files[i].length);
+        if (status) break;
+        files[i].name = paths[i];
+        files[i].text = loom_arena_strndup(arena, text, files[i].length);
+        free(text);
+    }
+    loom_explain_request request = {.stage = stage, .entry = entry, .files = files, .n_files = (size_t)n};
+    if (!status) status = loom_driver_explain(arena, &request, &diagnostics, stdout);
+    fflush(stdout);
+    loom_diagnostics_print(&diagnostics, files, (size_t)n, stderr);
+    loom_arena_destroy(arena);
+    return status;
+}
+
+static loom_status *run(int argc, char **argv) {
+    const loom_command_text text = {"gridloom-compile", "[--explain STAGE [--entry NAME] PROG.weft...]",
+                                    "Started by gridloomd: reads one compile request from standard input, writes one "
+                                    "reply to standard output. With --explain it prints "
+                                    "what the compiler makes of a program; use `gridloom explain`.",
+                                    NULL};
+    const char *stage = NULL, *entry = NULL, **rest;
+    int n;
+    bool done;
+    loom_option options[] = {
+        {"explain", 0, LOOM_OPT_TEXT, &stage, "STAGE", "Print this stage of the compiler.", 0, 0},
+        {"entry", 0, LOOM_OPT_TEXT, &entry, "NAME", "The entry; default main, or the only one.", 0, 0},
+        {0}};
+    LOOM_TRY(loom_options_parse(&text, options, argc, argv, &rest, &n, &done));
+    if (done) return NULL;
+    set_limits();
+    if (!stage) return n ? loom_error(LOOM_E_USAGE, "unexpected argument %s", rest[0]) : serve_one();
+    if (!n) return loom_error(LOOM_E_USAGE, "no program given: expected PROG.weft");
+    return explain(stage, entry, rest, n);
+}
+
+int main(int argc, char **argv) {
+    loom_log_init("gridloom-compile");
+    loom_status *status = run(argc, argv);
+    if (!status) return 0;
+    loom_status_print(status, stderr);
+    int code = loom_code_exit(loom_status_code(status));
+    loom_status_free(status);
+    return code;
+}

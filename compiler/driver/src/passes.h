@@ -1,0 +1,24 @@
+/* The passes of one stage, shared by compiling and explaining. Private to the driver. */
+#ifndef LOOM_DRIVER_PASSES_H
+#define LOOM_DRIVER_PASSES_H
+
+#include "compiler/codegen/codegen.h"
+#include "compiler/driver/driver.h"
+#include "compiler/vectorise/vectorise.h"
+
+typedef enum loom_pass {
+    LOOM_PASS_VECTORISE,
+    LOOM_PASS_FUSE,
+    LOOM_PASS_SCHEDULE,
+    LOOM_PASS_CODEGEN
+} loom_pass;
+
+/* Runs the passes up to `last`. *lifted is NULL and *remark set where the stage is not compiled. `check`: checkers
+ * after each pass. code: for LOOM_PASS_CODEGEN; its text is asked for if `want_text`. */
+LOOM_MUST_USE loom_status *loom_driver_passes(loom_arena *arena, const loom_vectorise_request *request,
+                                              const char *target, loom_pass last, bool check, bool want_text,
+                                              loom_lifted **lifted, const char **remark, loom_code_result *code);
+/* "triple;cpu;features" of this machine; malloc'ed. */
+char *loom_driver_host(void);
+
+#endif
