@@ -1,0 +1,49 @@
+#!/usr/bin/python3
+"""Help, version, manual pages and unknown commands."""
+# sanitize: asan
+import os
+import shutil
+import subprocess
+import sys
+
+GRIDLOOM = os.path.join(os.environ["GRIDLOOM_BIN"], "gridloom")
+TMP = os.path.join(os.environ["LOOM_TMP"], "cli_help")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+COMMANDS = "image simulate run eval check fmt explain status cancel workers".split()
+
+
+def run(*arguments):
+    return subprocess.run([GRIDLOOM] + list(arguments), capture_output=True, text=True, timeout=60)
+
+
+def main():
+    shutil.rmtree(TMP, ignore_errors=True)
+    os.makedirs(TMP)
+    p = run("--version")
+    assert p.returncode == 0 and p.stdout.startswith("gridloom 0."), p
+    for ask in (["--help"], ["help"], ["-h"]):
+        p = run(*ask)
+        assert p.returncode == 0 and all("  " + c in p.stdout for c in COMMANDS), p
+    for c in COMMANDS:
+        p, q = run(c, "--help"), run("help", c)
+        assert p.returncode == 0 and p.stdout == q.stdout and p.stdout.startswith("usage: gridloom " + c), (c, p)
+        assert max(len(line) for line in p.stdout.splitlines()) <= 120, c
+    p = run("help", "--man-pages", TMP)
+    assert p.returncode == 0, p
+    for c in COMMANDS:
+        name = "gridloom-%s.1" % c
+        with open(os.path.join(TMP, name)) as a, open(os.path.join(ROOT, "docs/man", name)) as b:
+            assert a.read() == b.read(), "docs/man/%s is not what 'gridloom help --man-pages docs/man' writes" % name
+    for wrong in ([], ["imgae"], ["help", "imgae"], ["image", "--nothing"], ["cancel"], ["status"]):
+        p = run(*wrong)
+        assert p.returncode == 64 and "error: " in p.stderr and not p.stdout, (wrong, p)
+    p = run("status", "--connect", "ipc://" + os.path.join(TMP, "nobody"))
+    assert p.returncode == 69 and "nobody" in p.stderr, p
+    p = subprocess.run("%s image --help > /dev/full" % GRIDLOOM, shell=True, capture_output=True, text=True)
+    assert p.returncode == 74, p
+    shutil.rmtree(TMP)
+    print("ok")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
