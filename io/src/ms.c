@@ -208,11 +208,17 @@ static loom_status *add_segment(opening *o, int64_t description) {
                           ", but there are %" PRId64 " and %" PRId64,
                           o->path, description, spw, pol, loom_casa_rows(o->windows), loom_casa_rows(o->polarizations));
     }
+    for (uint32_t i = 0; i < st->n_segments; i++) {
+        /* Two descriptions that say the same make one segment. */
+        if (st->segments[i].spw != spw || st->rows[i].polarization != pol) continue;
+        o->segment_of[description] = i;
+        return NULL;
+    }
     st->rows = loom_xrealloc(st->rows, (st->n_segments + 1) * sizeof *st->rows);
     st->segments = loom_xrealloc(st->segments, (st->n_segments + 1) * sizeof *st->segments);
     loom_ms_rows_of *rows = &st->rows[st->n_segments];
     loom_ms_segment *s = &st->segments[st->n_segments];
-    *rows = (loom_ms_rows_of){.data_description = description};
+    *rows = (loom_ms_rows_of){.data_description = description, .polarization = pol};
     *s = (loom_ms_segment){.spw = spw, .frequency_frame = ""};
     o->segment_of[description] = st->n_segments++;
     LOOM_TRY(read_window(o, s, rows));

@@ -5,9 +5,10 @@
 #include "casa.h"
 #include "io/ms.h"
 
-/* Rows of one data description, as runs in the order of the file. */
+/* Rows of one spectral window and polarisation setup, as runs in the order of the file. */
 typedef struct loom_ms_rows_of {
-    int64_t data_description;
+    int64_t data_description; /* the first that named this window and setup */
+    int64_t polarization;
     int64_t file_channels; /* in the file, of which [channel_from, channel_from + n_channels) are read */
     int64_t channel_from;
     loom_casa_run *runs;
