@@ -4,7 +4,7 @@
  *     u, v, w: f64 (metres, as stored)   time: f64 (MJD seconds)   antenna1, antenna2: i32
  *     vis: [c][h]c64   wt: [c][h]f32   flag: [c][h]bool        with the constants of its segment freq: [c]f64, corr:
  * [h]i32 c channels in the order of the file, h correlations ("hands"), corr their codes (casacore's Stokes types: 1 I,
- * 5 to 8 RR RL LR LL, 9 to 12 XX XY YX YY). A segment is one data description (spectral window and polarisation setup);
+ * 5 to 8 RR RL LR LL, 9 to 12 XX XY YX YY). A segment is one pair of spectral window and polarisation setup;
  * rows come in the order of segments, inside one in the order of the file. Weights are WEIGHT_SPECTRUM where a row's
  * cell is there and has the right shape, else WEIGHT. FLAG_ROW flags all of its row. Nothing is left out or counted
  * here: that is the business of the program that reads the stream.
