@@ -257,7 +257,7 @@ LOOM_TEST(run, constant_fields_are_bound_without_the_chunk) {
     loom_delta_destroy(delta);
     const loom_run_time *times;
     size_t n = loom_run_times(run, &times);
-    LOOM_CHECK_EQ_INT(n, 2);
+    LOOM_CHECK_EQ_INT(n, 3);
     LOOM_CHECK_STR(times[1].label, "scale_by_constant");
     LOOM_CHECK_EQ_INT(times[1].calls, 1);
     loom_run_destroy(run);

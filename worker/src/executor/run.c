@@ -337,6 +337,9 @@ size_t loom_run_times(const loom_run *run, const loom_run_time **times) {
         *times = &run->interpreted;
         return 1;
     }
+    /* The table has a row to spare: labels are at most as many as actions. */
+    size_t n = run->engine->n_times;
+    run->engine->times[n] = run->interpreted;
     *times = run->engine->times;
-    return run->engine->n_times;
+    return n + 1;
 }

@@ -20,9 +20,6 @@
 #define GROUP_ELEMENTS 1024
 /* Elements per range of a parallel batch: about 100 microseconds of work. */
 #define RANGE_ELEMENTS 32768
-/* Elements up to which plans of two axes or more are measured: there it gains up to a third, within MEASURE_SECONDS.
- * For one axis, and for large transforms, FFTW's estimate is as good as what can be measured in that time. */
-#define MEASURE_ELEMENTS 8192
 /* Bytes of each row of a strip of columns: two cache lines, so that every line fetched is used. */
 #define STRIP_BYTES 128
 
@@ -103,10 +100,7 @@ void loom_ffts_destroy(loom_ffts *ffts) {
 static void *make_plan(loom_fft *fft, int group, bool in_place, bool aligned) {
     int extents[LOOM_MAX_DEPTH];
     for (uint32_t d = 0; d < fft->shape.rank; d++) extents[d] = (int)fft->shape.extents[d];
-    int n = group_size[group];
-    bool measure = fft->shape.rank > 1 && fft->elements * n <= MEASURE_ELEMENTS;
-    return fft->api->plan((int)fft->shape.rank, extents, n, 1, (int)fft->elements, in_place, aligned, fft->sign,
-                          measure);
+    return fft->api->plan((int)fft->shape.rank, extents, group_size[group], in_place, aligned, fft->sign);
 }
 
 /* A plan that cannot be made for lack of memory ends the process, as small allocations do elsewhere: kernels that

@@ -2,10 +2,14 @@
  *
  * A loom_fft holds the plans of one shape: dtype, direction, extents. Small transforms are done whole by one thread, a
  * batch being split over the threads; large ones axis by axis, all threads on each axis. Which of the two is decided by
- * the shape alone, and ranges are of fixed size, so that a result does not depend on the number of threads. Forward:
- * e^(-2 pi i jk/n), unscaled. Inverse: e^(+2 pi i jk/n), scaled by 1/N. Threads: loom_ffts_get and loom_fft_run from
- * one thread at a time; loom_fft_strip from any. Planning is serialised over the process (only execution is thread-safe
- * in FFTW); plans are made when first needed, measured where that is quick.
+ * the shape alone, and ranges are of fixed size, so that a result does not depend on the number of threads.
+ *
+ * Forward: e^(-2 pi i jk/n), unscaled. Inverse: e^(+2 pi i jk/n), scaled by 1/N.
+ *
+ * Threads: loom_ffts_get and loom_fft_run from one thread at a time; loom_fft_strip from any. Planning is serialised
+ * over the process (only execution is thread-safe in FFTW). Plans are made when first needed, and estimated: measuring
+ * takes 20 to 200 milliseconds a plan, gains nothing for powers of two and small transforms and a third for long rows
+ * of other lengths; and a measured plan, hence the last bits of a result, may differ from run to run.
  */
 #ifndef LOOM_WORKER_FFT_H
 #define LOOM_WORKER_FFT_H

@@ -1,37 +1,27 @@
 #include "fft/fftw_api.h"
 #include <fftw3.h>
 #include <pthread.h>
-#include <string.h>
 
 /* Planning is not thread-safe in FFTW, in either precision: one lock for both. Destroying counts as planning. */
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
-/* Seconds of measuring for one plan. Most of what measuring gains is found within a few milliseconds; a short job must
- * not wait for the rest. */
-#define MEASURE_SECONDS 0.02
-
-/* Elements spanned by the arrays of a plan. */
-static size_t span(int rank, const int *extents, int howmany, int stride, int dist) {
+static size_t elements_of(int rank, const int *extents) {
     size_t n = 1;
     for (int d = 0; d < rank; d++) n *= (size_t)extents[d];
-    size_t last = (n - 1) * (size_t)stride + (size_t)(howmany - 1) * (size_t)dist;
-    return last + 1;
+    return n;
 }
 
 #define DEFINE_API(prefix, precision, real)                                                                            \
-    static void *plan_##precision(int rank, const int *extents, int howmany, int stride, int dist, bool in_place,      \
-                                  bool aligned, int sign, bool measure) {                                              \
-        size_t elements = span(rank, extents, howmany, stride, dist);                                                  \
-        prefix##_complex *in = prefix##_alloc_complex(elements);                                                       \
-        prefix##_complex *out = in_place ? in : prefix##_alloc_complex(elements);                                      \
+    static void *plan_##precision(int rank, const int *extents, int howmany, bool in_place, bool aligned, int sign) {  \
+        size_t n = elements_of(rank, extents);                                                                         \
+        prefix##_complex *in = prefix##_alloc_complex(n * (size_t)howmany);                                            \
+        prefix##_complex *out = in_place ? in : prefix##_alloc_complex(n * (size_t)howmany);                           \
+        int dist = howmany > 1 ? (int)n : 0;                                                                           \
         void *plan = NULL;                                                                                             \
         if (in && out) {                                                                                               \
-            if (measure) memset((void *)in, 0, elements * sizeof *in);                                                 \
-            unsigned flags = (measure ? FFTW_MEASURE : FFTW_ESTIMATE) | (aligned ? 0 : FFTW_UNALIGNED);                \
+            unsigned flags = FFTW_ESTIMATE | (aligned ? 0 : FFTW_UNALIGNED);                                           \
             pthread_mutex_lock(&planner);                                                                              \
-            prefix##_set_timelimit(MEASURE_SECONDS);                                                                   \
-            plan = prefix##_plan_many_dft(rank, extents, howmany, in, NULL, stride, dist, out, NULL, stride, dist,     \
-                                          sign, flags);                                                                \
+            plan = prefix##_plan_many_dft(rank, extents, howmany, in, NULL, 1, dist, out, NULL, 1, dist, sign, flags); \
             pthread_mutex_unlock(&planner);                                                                            \
         }                                                                                                              \
         prefix##_free(in);                                                                                             \

@@ -6,10 +6,9 @@
 
 typedef struct loom_fftw_api {
     size_t element; /* bytes of a complex number */
-    /* `howmany` transforms of rank `rank`; element i of transform t is at i * stride + t * dist. Allocates and frees
-     * arrays to plan on. in_place, aligned: what later calls of execute will have. NULL if no plan can be made. */
-    void *(*plan)(int rank, const int *extents, int howmany, int stride, int dist, bool in_place, bool aligned,
-                  int sign, bool measure);
+    /* `howmany` transforms of rank `rank`, one after the other in memory; estimated, without running any. in_place,
+     * aligned: what later calls of execute will have. NULL if no plan can be made. */
+    void *(*plan)(int rank, const int *extents, int howmany, bool in_place, bool aligned, int sign);
     void (*execute)(void *plan, const void *in, void *out);
     void (*destroy)(void *plan);
     bool (*aligned)(const void *data);
