@@ -126,13 +126,21 @@ static loom_status *explain_ast(const char **paths, int n) {
     return status;
 }
 
+static loom_status *explain_core(const char **paths, int n) {
+    loom_client_program *program;
+    LOOM_TRY(cli_load(paths, n, &program));
+    loom_program_print(program->program, stdout);
+    loom_client_program_free(program);
+    return NULL;
+}
+
 loom_status *cli_explain(const cli_call *call) {
     static const loom_command_text text = {
         "gridloom explain", "PROG.weft... [options]",
         "Shows what the compiler makes of a program, stage by stage: ast (the text as understood), core (typed, every "
-        "call specialised), simplify, stages (traversals of the streams and the array steps between them), lifted "
-        "(regions over whole chunks, with the representation of each value), fused, schedule, llvm, plan. Remarks tell "
-        "what was not vectorised, and why.",
+        "call specialised), simplified, stages (traversals of the streams and the array steps between them), shapes, "
+        "lifted (regions over whole chunks, with the representation of each value), fused, schedule, llvm, plan. "
+        "Remarks tell what was not vectorised, and why.",
         "  gridloom explain examples/awgrid.weft --stage lifted"};
     const char *stage = "stages", *entry = NULL;
     bool done;
@@ -146,10 +154,6 @@ loom_status *cli_explain(const cli_call *call) {
     if (done) return NULL;
     if (n < 1) return loom_error(LOOM_E_USAGE, "no program given: expected PROG.weft");
     if (strcmp(stage, "ast") == 0) return explain_ast(rest, n);
-    loom_client_program *program;
-    LOOM_TRY(cli_load(rest, n, &program));
-    bool core = strcmp(stage, "core") == 0;
-    if (core) loom_program_print(program->program, stdout);
-    loom_client_program_free(program);
-    return core ? NULL : explain_in_compiler(stage, entry, rest, n);
+    if (strcmp(stage, "core") == 0) return explain_core(rest, n);
+    return explain_in_compiler(stage, entry, rest, n);
 }
