@@ -351,14 +351,13 @@ bool index_value(vec *v, const loom_node *n, const val *x, const leaf *index, va
     if (!to_expr(v, index, &step.at)) return false;
     if (step.checked) {
         step.site = loom_lifted_site(v->l, n->span, "index {a} is out of range for an array of length {b}", NULL);
-        bool loads = true; /* do all leaves end in loads, which check? */
-        for (uint32_t i = 0; i < x->n; i++) loads = loads && x->at[i].kind == LEAF_VALUE && x->at[i].n_own == 1;
-        if (!loads) {
-            if (e.axis == LOOM_NONE && e.expr == LOOM_NONE)
+        if (x->at[0].kind != LEAF_VALUE) { /* loads check by themselves */
+            if (e.axis == LOOM_NONE && e.expr == LOOM_NONE) {
                 return refuse(v, n, "an inner extent that is not known here");
+            }
             loom_lexpr_id size = x_extent(v, e), low = x_prim2(v, LOOM_PRIM_GE, step.at, x_int(v, 0));
             loom_lexpr_id ok = x_prim2(v, LOOM_PRIM_AND, low, x_prim2(v, LOOM_PRIM_LT, step.at, size));
-            if (x->at[0].kind != LEAF_VALUE) x_check(v, ok, step.at, (loom_lexpr_id[]){step.at, size}, 2, step.site);
+            x_check(v, ok, step.at, (loom_lexpr_id[]){step.at, size}, 2, step.site);
         }
     }
     return pull(v, n, x, step, element);

@@ -106,11 +106,12 @@ static bool pull_leaf(vec *v, const loom_node *n, const leaf *x, index_step at, 
 
 bool pull(vec *v, const loom_node *n, const val *x, index_step at, val *element) {
     leaf *out;
+    val made = leaves_of(v, x->n, &out);
     assert(v->in_op);
-    *element = leaves_of(v, x->n, &out);
     for (uint32_t i = 0; i < x->n; i++) {
         if (!pull_leaf(v, n, &x->at[i], at, &out[i])) return false;
     }
+    *element = made; /* which may be where x is */
     return true;
 }
 

@@ -487,7 +487,7 @@ bool emit_compute(vec *v, const loom_node *n, builder build, void *argument, val
     for (uint32_t i = 0; ok && i < shape.n; i++) ok = known_axes(v, n, &shape.at[i]);
     forget_exprs(v, m);
     if (!ok) return false;
-    *result = leaves_of(v, shape.n, &out);
+    val made_all = leaves_of(v, shape.n, &out);
     bool *done = LOOM_NEW_ARRAY(v->scratch, bool, (size_t)shape.n + 1);
     for (uint32_t i = 0; i < shape.n; i++) {
         if (is_free(v, &shape.at[i])) out[i] = shape.at[i];
@@ -504,6 +504,7 @@ bool emit_compute(vec *v, const loom_node *n, builder build, void *argument, val
             done[k] = true;
         }
     }
+    *result = made_all;
     return true;
 }
 
@@ -514,9 +515,10 @@ static bool give_value(vec *v, void *argument, val *result) {
 }
 
 bool materialise(vec *v, const loom_node *n, val *x) {
+    val delayed = *x;
     assert(!v->in_op);
     for (uint32_t i = 0; i < x->n; i++) {
-        if (!is_free(v, &x->at[i])) return emit_compute(v, n, give_value, x, x);
+        if (!is_free(v, &x->at[i])) return emit_compute(v, n, give_value, &delayed, x);
     }
     return true;
 }
