@@ -1,6 +1,6 @@
 #include "run.h"
-#include "loom_test.h"
 #include "common/buffer.h"
+#include "loom_test.h"
 #include <complex.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
