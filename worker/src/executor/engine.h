@@ -5,8 +5,9 @@
  *
  * ERRORS OF THE PROGRAM. A kernel that raises goes on with a harmless value. The engine goes on too, so that the least
  * element over all kernels of a chunk is named, but only as far as nothing can come of wrong values: it stops at the
- * end of a turn of a loop, before the executing half of a permute, and at the end of the chunk. Threads: one call at a
- * time; kernels run on the executor's pool.
+ * end of a turn of a loop, before the executing half of a permute, and at the end of the chunk.
+ *
+ * Threads: one call at a time; kernels run on the executor's pool.
  */
 #ifndef LOOM_WORKER_ENGINE_H
 #define LOOM_WORKER_ENGINE_H

@@ -2,8 +2,9 @@
  *
  * The object sees the symbols of an allow-list and nothing else of the process: a bare dynamic library with absolute
  * symbols, no search of the process. What it needs beyond the list is an error that names it. Code is checked by its
- * maker and not sandboxed. Threads: linking and destroying one at a time per object; the code may run on any thread
- * while the object lives.
+ * maker and not sandboxed.
+ *
+ * Threads: linking and destroying one at a time per object; the code may run on any thread while the object lives.
  */
 #ifndef LOOM_WORKER_OBJECT_H
 #define LOOM_WORKER_OBJECT_H

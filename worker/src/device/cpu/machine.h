@@ -1,5 +1,8 @@
 /* What this process may use of the machine: processors (affinity mask, control group quota) and memory (control group
- * limit). Threads: any. */
+ * limit).
+ *
+ * Threads: any.
+ */
 #ifndef LOOM_WORKER_DEVICE_CPU_MACHINE_H
 #define LOOM_WORKER_DEVICE_CPU_MACHINE_H
 

@@ -2,8 +2,10 @@
  *
  * A block that is given back is kept for the next request of about its size, because a chunk's buffers come again with
  * the next chunk and fresh pages cost more than the work on them; kept blocks are released to the system as soon as
- * they stand in the way of a request. Large blocks are mapped, aligned to huge pages and advised to use them. Threads:
- * any. Ownership: reference-counted, because values handed to the caller hold blocks and may outlive the executor.
+ * they stand in the way of a request. Large blocks are mapped, aligned to huge pages and advised to use them.
+ *
+ * Threads: any. Ownership: reference-counted, because values handed to the caller hold blocks and may outlive the
+ * executor.
  */
 #ifndef LOOM_WORKER_DEVICE_CPU_MEMORY_H
 #define LOOM_WORKER_DEVICE_CPU_MEMORY_H

@@ -1,9 +1,12 @@
 /* Invariants.
- * 1. `job` is the loop that threads may join; it is set and cleared by the caller under `lock`.
- * 2. A pool thread joins under `lock` (active + 1), takes ranges by adding to job.next, leaves under `lock` (active -
- * 1). The caller clears `job` under `lock` and then waits for active == 0, so no thread touches a loop that has
+ *
+ * `job` is the loop that threads may join; it is set and cleared by the caller under `lock`.
+ *
+ * A pool thread joins under `lock` (active + 1), takes ranges by adding to job.next, and leaves under `lock` (active
+ * less one). The caller clears `job` under `lock` and then waits for active == 0, so no thread touches a loop that has
  * returned, and a thread that wakes late finds no job and sleeps again.
- * 3. `generation` counts loops; a thread joins each generation at most once.
+ *
+ * `generation` counts loops; a thread joins each generation at most once.
  */
 #include "device/cpu/pool.h"
 #include "common/buffer.h"
@@ -40,7 +43,7 @@ struct loom_pool {
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     job *job;
-    int active;
+    atomic_int active; /* changed under `lock` */
     bool closing;
     atomic_uint generation;
 };
@@ -94,12 +97,12 @@ static void *member_main(void *argument) {
         if (pool->closing) break;
         seen = atomic_load_explicit(&pool->generation, memory_order_relaxed);
         job *j = pool->job;
-        if (j) pool->active++;
+        if (j) atomic_fetch_add_explicit(&pool->active, 1, memory_order_relaxed);
         pthread_mutex_unlock(&pool->lock);
         if (!j) continue;
         run_ranges(j, me->number);
         pthread_mutex_lock(&pool->lock);
-        if (--pool->active == 0) pthread_cond_signal(&pool->done);
+        if (atomic_fetch_sub_explicit(&pool->active, 1, memory_order_release) == 1) pthread_cond_signal(&pool->done);
         pthread_mutex_unlock(&pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -159,6 +162,16 @@ int loom_pool_threads(const loom_pool *pool) {
     return pool->threads;
 }
 
+static void await_done(loom_pool *pool) {
+    for (int turn = 0; turn < SPIN_TURNS; turn++) {
+        if (atomic_load_explicit(&pool->active, memory_order_acquire) == 0) return;
+        pause_turn();
+    }
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load_explicit(&pool->active, memory_order_acquire) > 0) pthread_cond_wait(&pool->done, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 void loom_pool_for(loom_pool *pool, int64_t n, int64_t grain, const atomic_bool *stop, loom_pool_body body,
                    void *context) {
     if (n <= 0) return;
@@ -176,6 +189,6 @@ void loom_pool_for(loom_pool *pool, int64_t n, int64_t grain, const atomic_bool 
     run_ranges(&j, 0);
     pthread_mutex_lock(&pool->lock);
     pool->job = NULL;
-    while (pool->active > 0) pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
+    await_done(pool);
 }

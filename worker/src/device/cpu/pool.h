@@ -2,9 +2,10 @@
  *
  * The calling thread works as thread 0; threads 1 .. n-1 belong to the pool. Where as many threads are asked for as
  * there are usable processors each pool thread is pinned to one; with fewer the scheduler places them, because several
- * workers on one machine would otherwise sit on the same processors. Threads: one loop at a time; the bodies of a loop
- * run at once on disjoint ranges. What loop bodies wrote is visible to the caller when loom_pool_for returns, and what
- * the caller wrote before to them.
+ * workers on one machine would otherwise sit on the same processors.
+ *
+ * Threads: one loop at a time; the bodies of a loop run at once on disjoint ranges. What loop bodies wrote is visible
+ * to the caller when loom_pool_for returns, and what the caller wrote before to them.
  */
 #ifndef LOOM_WORKER_DEVICE_CPU_POOL_H
 #define LOOM_WORKER_DEVICE_CPU_POOL_H
