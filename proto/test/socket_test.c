@@ -1,0 +1,185 @@
+/* Sockets in one loop: delivery, order, large messages, peers that are gone, endpoints. */
+#include "common/clock.h"
+#include "loom_test.h"
+#include "proto/socket.h"
+#include "proto/value_codec.h"
+#include <unistd.h>
+
+typedef struct rig {
+    uv_loop_t loop;
+    void *zmq;
+    char endpoint[64];
+    loom_socket *router, *dealer;
+    uint64_t received, expected, next;
+    bool echo;
+    int unreachable, broken;
+    unsigned char identity[64];
+    size_t identity_length;
+    loom_value *value;
+} rig;
+
+static loom_packet *beat(uint64_t sequence) {
+    Wire__Beat b = WIRE__BEAT__INIT;
+    b.sequence = sequence;
+    Wire__Message m = WIRE__MESSAGE__INIT;
+    m.body_case = WIRE__MESSAGE__BODY_BEAT;
+    m.beat = &b;
+    return loom_packet_create(&m);
+}
+
+static void at_router(void *user, loom_incoming *in) {
+    rig *r = user;
+    memcpy(r->identity, in->identity, in->identity_length);
+    r->identity_length = in->identity_length;
+    if (r->echo) {
+        loom_socket_send(r->router, in->identity, in->identity_length, beat(in->message->beat->sequence));
+    } else {
+        LOOM_CHECK_EQ_INT(in->message->beat->sequence, r->next++);
+        r->received++;
+        for (size_t i = 0; i < in->n_frames; i++) LOOM_CHECK_EQ_INT(zmq_msg_size(&in->frames[i]), 8 << 20);
+    }
+    loom_incoming_destroy(in);
+}
+
+static void at_dealer(void *user, loom_incoming *in) {
+    rig *r = user;
+    LOOM_CHECK_EQ_INT(in->message->beat->sequence, r->next++);
+    r->received++;
+    loom_incoming_destroy(in);
+}
+
+static void on_unreachable(void *user, const unsigned char *identity, size_t length) {
+    (void)identity;
+    (void)length;
+    ((rig *)user)->unreachable++;
+}
+
+static void on_broken(void *user, loom_status *status) {
+    ((rig *)user)->broken++;
+    loom_status_free(status);
+}
+
+static void set_up(rig *r) {
+    static int counter;
+    memset(r, 0, sizeof *r);
+    uv_loop_init(&r->loop);
+    r->zmq = zmq_ctx_new();
+    snprintf(r->endpoint, sizeof r->endpoint, "ipc:///tmp/loom-socket-%d-%d", (int)getpid(), counter++);
+    loom_socket_options o = {.context = r->zmq,
+                             .type = ZMQ_ROUTER,
+                             .max_frame = 16 << 20,
+                             .on_message = at_router,
+                             .on_unreachable = on_unreachable,
+                             .on_broken = on_broken,
+                             .user = r};
+    LOOM_OK(loom_socket_create(&r->loop, &o, &r->router));
+    LOOM_OK(loom_socket_bind(r->router, r->endpoint, false));
+    o.type = ZMQ_DEALER;
+    o.on_message = at_dealer;
+    o.on_unreachable = NULL;
+    LOOM_OK(loom_socket_create(&r->loop, &o, &r->dealer));
+    LOOM_OK(loom_socket_connect(r->dealer, r->endpoint, false));
+}
+
+static void tear_down(rig *r) {
+    loom_socket_close(r->router, 0);
+    loom_socket_close(r->dealer, 0);
+    uv_run(&r->loop, UV_RUN_DEFAULT);
+    LOOM_CHECK_EQ_INT(uv_loop_close(&r->loop), 0);
+    zmq_ctx_term(r->zmq);
+    unlink(r->endpoint + 6);
+}
+
+static void run_until(rig *r, const uint64_t *counter, uint64_t value) {
+    double until = loom_seconds() + 30;
+    while (*counter < value && loom_seconds() < until) {
+        uv_run(&r->loop, UV_RUN_NOWAIT);
+        if (*counter < value) usleep(100);
+    }
+    LOOM_CHECK_EQ_INT(*counter, value);
+}
+
+/* The loop must come back by itself whenever something can be done: here nothing else wakes it. */
+static void on_timer(uv_timer_t *timer) {
+    uv_stop(timer->loop);
+}
+
+LOOM_TEST(socket, echoes_in_order_without_outside_help) {
+    rig r;
+    set_up(&r);
+    r.echo = true;
+    for (uint64_t i = 0; i < 5000; i++) loom_socket_send(r.dealer, NULL, 0, beat(i));
+    uv_timer_t timer;
+    uv_timer_init(&r.loop, &timer);
+    uv_timer_start(&timer, on_timer, 30000, 0);
+    double before = loom_seconds();
+    while (r.received < 5000 && loom_seconds() - before < 30) uv_run(&r.loop, UV_RUN_ONCE);
+    LOOM_CHECK_EQ_INT(r.received, 5000);
+    uv_close((uv_handle_t *)&timer, NULL);
+    tear_down(&r);
+}
+
+LOOM_TEST(socket, large_columns_pass) {
+    rig r;
+    set_up(&r);
+    int64_t extents[] = {8 << 20};
+    LOOM_OK(loom_value_create(1, &r.value));
+    LOOM_OK(loom_leaf_init(&r.value->leaves[0], "", LOOM_U8, 1, extents, 1 << 24));
+    for (uint64_t i = 0; i < 20; i++) {
+        loom_packet *packet = beat(i);
+        loom_packet_add_columns(packet, r.value);
+        loom_socket_send(r.dealer, NULL, 0, packet);
+    }
+    run_until(&r, &r.received, 20);
+    loom_value_unref(r.value);
+    tear_down(&r);
+}
+
+LOOM_TEST(socket, a_peer_that_is_not_there_is_told) {
+    rig r;
+    set_up(&r);
+    loom_socket_send(r.router, (const unsigned char *)"nobody", 6, beat(1));
+    double until = loom_seconds() + 10;
+    while (!r.unreachable && loom_seconds() < until) uv_run(&r.loop, UV_RUN_NOWAIT);
+    LOOM_CHECK_EQ_INT(r.unreachable, 1);
+    LOOM_CHECK_EQ_INT(loom_socket_queued(r.router), 0);
+    tear_down(&r);
+}
+
+LOOM_TEST(socket, what_is_not_a_message_is_reported) {
+    rig r;
+    set_up(&r);
+    Wire__Beat b = WIRE__BEAT__INIT;
+    Wire__Message m = WIRE__MESSAGE__INIT;
+    m.body_case = WIRE__MESSAGE__BODY_BEAT;
+    m.beat = &b;
+    loom_packet *bad = loom_packet_create(&m);
+    ((char *)zmq_msg_data(&bad->frames[0]))[0] = 0x7f;
+    loom_socket_send(r.dealer, NULL, 0, bad);
+    double until = loom_seconds() + 10;
+    while (!r.broken && loom_seconds() < until) uv_run(&r.loop, UV_RUN_NOWAIT);
+    LOOM_CHECK_EQ_INT(r.broken, 1);
+    loom_socket_send(r.dealer, NULL, 0, beat(0));
+    run_until(&r, &r.received, 1); /* and the socket goes on */
+    tear_down(&r);
+}
+
+LOOM_TEST(socket, forgets_a_peer) {
+    rig r;
+    set_up(&r);
+    for (int i = 0; i < 10; i++) loom_socket_send(r.router, (const unsigned char *)"gone", 4, beat(1));
+    loom_socket_forget(r.router, (const unsigned char *)"gone", 4);
+    LOOM_CHECK_EQ_INT(loom_socket_queued(r.router), 0);
+    tear_down(&r);
+}
+
+LOOM_TEST(endpoint, rules) {
+    LOOM_OK(loom_endpoint_check("ipc:///tmp/x", false));
+    LOOM_FAILS(loom_endpoint_check("ipc://", false), LOOM_E_CONFIG);
+    LOOM_FAILS(loom_endpoint_check("tcp://127.0.0.1:5000", false), LOOM_E_DENIED);
+    LOOM_OK(loom_endpoint_check("tcp://127.0.0.1:5000", true));
+    LOOM_FAILS(loom_endpoint_check("udp://x", true), LOOM_E_CONFIG);
+    char text[256] = "ipc:///";
+    memset(text + 7, 'a', 107);
+    LOOM_FAILS(loom_endpoint_check(text, false), LOOM_E_CONFIG);
+}
