@@ -168,7 +168,8 @@ typedef struct syn_decl {
     syn_te *type;              /* TYPE; its parameters are in `function` */
     struct syn_decl *shadowed; /* the earlier declaration of the same name */
     bool prelude;
-    bool used; /* specialised or expanded at least once */
+    bool broken; /* did not parse: its uses are not complained about */
+    bool used;   /* specialised or expanded at least once */
     uint32_t n_instances;
 } syn_decl;
 
@@ -178,9 +179,21 @@ typedef struct syn_decls {
 } syn_decls;
 
 /* A stretch of tokens that belongs together, for the formatter: [first, end) of the file's tokens. */
+typedef enum syn_extent_kind {
+    X_DECL,
+    X_BRACKET, /* first and last token are brackets */
+    X_APPLY,
+    X_BINARY,
+    X_IF,
+    X_LET, /* without what follows `in` */
+    X_LAMBDA,
+    X_OTHER,
+} syn_extent_kind;
+
 typedef struct syn_extent {
+    syn_extent_kind kind;
     uint32_t first, end;
-    bool bracket; /* first and last token are brackets */
+    uint32_t body; /* of a LAMBDA: the first token of its body */
 } syn_extent;
 
 typedef enum syn_mark {

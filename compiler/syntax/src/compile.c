@@ -74,17 +74,17 @@ static void resolve_type_decl(syn_elab *e, const syn_decl *d) {
 static void elaborate(compilation *k) {
     syn_elab *e = new_elab(k, k->program);
     for (size_t i = 0; i < k->decls.count; i++) {
-        if (k->decls.at[i]->kind == D_TYPE) resolve_type_decl(e, k->decls.at[i]);
+        if (k->decls.at[i]->kind == D_TYPE && !k->decls.at[i]->broken) resolve_type_decl(e, k->decls.at[i]);
     }
     for (size_t i = 0; i < k->decls.count; i++) {
-        if (k->decls.at[i]->kind == D_ENTRY) loom_syn_elab_entry(e, k->decls.at[i]);
+        if (k->decls.at[i]->kind == D_ENTRY && !k->decls.at[i]->broken) loom_syn_elab_entry(e, k->decls.at[i]);
     }
     /* What the others are made into is thrown away. */
     syn_elab *unused = new_elab(k, loom_program_create(k->arena));
     memcpy(unused->shapes, e->shapes, sizeof e->shapes);
     for (size_t i = k->decls.count; i-- > 0;) {
         syn_decl *d = k->decls.at[i];
-        if (d->kind == D_DEF && !d->prelude && !d->used) loom_syn_check_unused(unused, d);
+        if (d->kind == D_DEF && !d->prelude && !d->used && !d->broken) loom_syn_check_unused(unused, d);
     }
 }
 
@@ -119,7 +119,7 @@ static void sort_diagnostics(loom_diagnostics *d) {
 static void run(compilation *k) {
     if (setjmp(k->limit)) return; /* the limit has been reported */
     read_all(k);
-    if (!k->context.diagnostics->any_error) elaborate(k);
+    if (!k->context.nameless_error) elaborate(k);
 }
 
 static loom_status *compile(compilation *k, loom_program **program) {

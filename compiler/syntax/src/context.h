@@ -29,6 +29,7 @@ typedef struct syn_context {
     syn_name **chains;
     uint32_t n_chains, n_names;
     uint32_t stamp;        /* last one given out */
+    bool nameless_error;   /* a declaration did not parse whose name is not known */
     uint32_t n_user_files; /* files with a smaller index are the user's, the others prelude */
 } syn_context;
 

@@ -66,7 +66,9 @@ static bool is_silent(const syn_node *n) {
     case LOOM_OP_LENGTH:
     case LOOM_OP_DIM:
     case LOOM_OP_UNZIP:
-    case LOOM_OP_FLATTEN: return true;
+    case LOOM_OP_FLATTEN:
+    case LOOM_OP_CONVERT: return true;
+    case LOOM_OP_PRIM: return !loom_prim_table[n->prim].can_trap && n->prim != LOOM_PRIM_DIV;
     default: return false;
     }
 }

@@ -1,37 +1,38 @@
 /* `gridloom fmt`: canonical spacing, indentation and blank lines. Where lines break is left to the author.
  *
- * Works on tokens, so nothing that was written can be lost, and on the extents that the parser noted: a line is indented
- * by two spaces for every earlier line on which something begins that is still open at the line's first token:
- *
- *     def f xs =                                   -- the def begins here
- *       let ys = map (\x ->                        -- one: def; here begin let, application, bracket, lambda
- *           x + 1) xs                              -- two: def, let (all four begin on one line)
- *       in ys
- *
- * A closing bracket that begins a line stands under the line that opened it. The result is read again and must give the
- * same tokens; so a mistake here is an error and never a changed program. Cost: n log n in the number of tokens.
+ * Works on tokens, so nothing that was written can be lost, and on the extents that the parser noted. A line is
+ * indented after the innermost construct that began on an earlier line: declaration            2 let, application, loop
+ * two more than its first token operators              under the first operand then, else             under the `if`
+ *     brackets               under their first content; where the line ends with the bracket, two more than that line
+ *     body of a function     under its first token; where the line ends with `->`, two more than the application it is
+ *                            an argument of
+ * A closing bracket that begins a line stands under the opening one, or under the line that the opening one ends.
+ * The result is read again and must give the same tokens, so a mistake here is an error and never a changed program.
+ * Cost: n log n in the number of tokens.
  */
 #include "ast.h"
 #include "common/buffer.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { INDENT = 2 };
-
-typedef struct open_extent {
-    uint32_t end, first;
-    bool bracket;
-    uint32_t level; /* number of different lines on which the extents up to this one begin */
-} open_extent;
+enum {
+    INDENT = 2,
+    WIDEST_INDENT = 100, /* under the content of a bracket far to the right, lines would be all blanks */
+};
 
 typedef struct formatter {
     const syn_tokens *tokens;
     syn_layout layout;
     loom_buffer out;
-    uint32_t *level; /* by token: its indentation if it begins a line */
-    uint32_t line;   /* source line of what was written last; 0 at the start */
-    bool backtick;   /* inside `f` */
-    bool *index;     /* by bracket depth: is it an index */
+    size_t line_start;       /* offset in out */
+    uint32_t *column;        /* by token written: where it stands in its line, from 0 */
+    uint32_t *line_indent;   /* by token written: the indentation of its line */
+    const syn_extent **open; /* extents around the token to come, innermost last */
+    uint32_t n_open;
+    size_t next_extent;
+    uint32_t line; /* source line of what was written last; 0 at the start */
+    bool backtick; /* inside `f` */
+    bool *index;   /* by bracket depth: is it an index */
     uint32_t n_index;
 } formatter;
 
@@ -41,42 +42,77 @@ static int outer_first(const void *x, const void *y) {
     const syn_extent *a = x, *b = y;
     if (a->first != b->first) return a->first < b->first ? -1 : 1;
     if (a->end != b->end) return a->end > b->end ? -1 : 1;
-    return (int)a->bracket - (int)b->bracket;
+    return a->kind < b->kind ? -1 : a->kind > b->kind;
 }
 
 static uint32_t line_at(const formatter *f, uint32_t token) {
     return f->tokens->at[token].span.line;
 }
 
-static uint32_t level_of(const formatter *f, const open_extent *stack, uint32_t n, uint32_t token) {
-    if (n == 0) return 0;
-    const open_extent *top = &stack[n - 1];
-    syn_token_kind kind = f->tokens->at[token].kind;
-    bool closing = kind == T_RPAR || kind == T_RBRACKET || kind == T_RBRACE;
-    for (uint32_t i = n; closing && i-- > 0;) {
-        if (stack[i].bracket && stack[i].end == token + 1) return stack[i].level - 1;
-    }
-    return top->level;
+/* Does the line go on after this token? */
+static bool line_goes_on(const formatter *f, uint32_t token) {
+    return line_at(f, token) == line_at(f, token + 1);
 }
 
-static void find_levels(formatter *f, loom_arena *arena) {
-    const uint32_t n = f->tokens->count;
-    f->level = LOOM_NEW_ARRAY(arena, uint32_t, n);
-    open_extent *stack = LOOM_NEW_ARRAY(arena, open_extent, f->layout.count + 1);
-    uint32_t depth = 0;
-    if (f->layout.count) qsort(f->layout.at, f->layout.count, sizeof *f->layout.at, outer_first);
-    size_t next = 0;
-    for (uint32_t t = 0; t < n; t++) {
-        while (depth && stack[depth - 1].end <= t) depth--;
-        bool first_on_line = t == 0 || line_at(f, t) != line_at(f, t - 1);
-        if (first_on_line) f->level[t] = level_of(f, stack, depth, t);
-        for (; next < f->layout.count && f->layout.at[next].first == t; next++) {
-            const syn_extent *e = &f->layout.at[next];
-            const open_extent *under = depth ? &stack[depth - 1] : NULL;
-            bool same_line = under && line_at(f, under->first) == line_at(f, t);
-            uint32_t level = !under ? 1 : under->level + (same_line ? 0 : 1);
-            stack[depth++] = (open_extent){.end = e->end, .first = t, .bracket = e->bracket, .level = level};
+static uint32_t in_bracket(const formatter *f, const syn_extent *e) {
+    return line_goes_on(f, e->first) ? f->column[e->first] + 1 : f->line_indent[e->first] + INDENT;
+}
+
+/* For the body of a function that begins on a new line: past brackets and functions, what they are arguments of. */
+static uint32_t in_hanging_lambda(const formatter *f, const syn_extent *lambda, uint32_t below) {
+    while (below > 0) {
+        const syn_extent *e = f->open[--below];
+        if (e->kind == X_BRACKET || e->kind == X_LAMBDA) {
+            if (line_at(f, e->first) != line_at(f, lambda->first)) break;
+            continue;
         }
+        if (e->kind == X_DECL || line_at(f, e->first) != line_at(f, lambda->first)) break;
+        return f->column[e->first] + INDENT;
+    }
+    return f->line_indent[lambda->first] + INDENT;
+}
+
+static uint32_t in_extent(const formatter *f, uint32_t place, uint32_t token) {
+    const syn_extent *e = f->open[place];
+    syn_token_kind kind = f->tokens->at[token].kind;
+    switch (e->kind) {
+    case X_DECL: return INDENT;
+    case X_BRACKET: return in_bracket(f, e);
+    case X_BINARY: return f->column[e->first];
+    case X_IF: return f->column[e->first] + (kind == T_THEN || kind == T_ELSE ? 0 : INDENT);
+    case X_LAMBDA:
+        if (e->body >= token || line_at(f, e->body) != line_at(f, e->body - 1)) return in_hanging_lambda(f, e, place);
+        return f->column[e->body];
+    default: return f->column[e->first] + INDENT;
+    }
+}
+
+static bool is_closing(syn_token_kind kind) {
+    return kind == T_RPAR || kind == T_RBRACKET || kind == T_RBRACE;
+}
+
+static uint32_t free_indent(const formatter *f, uint32_t token) {
+    for (uint32_t i = f->n_open; is_closing(f->tokens->at[token].kind) && i-- > 0;) {
+        const syn_extent *e = f->open[i];
+        if (e->kind != X_BRACKET || e->end != token + 1) continue;
+        return line_goes_on(f, e->first) ? f->column[e->first] : f->line_indent[e->first];
+    }
+    return f->n_open ? in_extent(f, f->n_open - 1, token) : 0;
+}
+
+static uint32_t indent_of(const formatter *f, uint32_t token) {
+    uint32_t indent = free_indent(f, token);
+    return indent > WIDEST_INDENT ? WIDEST_INDENT : indent;
+}
+
+/* Extents that end before this token leave, those that begin with it come (after it was indented). */
+static void leave_extents(formatter *f, uint32_t token) {
+    while (f->n_open && f->open[f->n_open - 1]->end <= token) f->n_open--;
+}
+
+static void enter_extents(formatter *f, uint32_t token) {
+    for (; f->next_extent < f->layout.count && f->layout.at[f->next_extent].first == token; f->next_extent++) {
+        f->open[f->n_open++] = &f->layout.at[f->next_extent];
     }
 }
 
@@ -133,15 +169,16 @@ static void track_brackets(formatter *f, uint32_t t) {
 /* ---- writing ---- */
 
 /* A new line at this indentation; one blank line where there were any. */
-static void new_line(formatter *f, uint32_t source_line, uint32_t level) {
+static void new_line(formatter *f, uint32_t source_line, uint32_t indent) {
     if (f->line) loom_buffer_text(&f->out, source_line > f->line + 1 ? "\n\n" : "\n");
-    for (uint32_t i = 0; i < level * INDENT; i++) loom_buffer_text(&f->out, " ");
+    f->line_start = f->out.length;
+    for (uint32_t i = 0; i < indent; i++) loom_buffer_text(&f->out, " ");
     f->line = source_line;
 }
 
 static void write_comment(formatter *f, const syn_comment *c) {
     if (c->own_line) {
-        new_line(f, c->line, f->level[c->next_token]);
+        new_line(f, c->line, f->tokens->at[c->next_token].kind == T_END ? 0 : indent_of(f, c->next_token));
     } else {
         loom_buffer_text(&f->out, "  ");
     }
@@ -150,11 +187,15 @@ static void write_comment(formatter *f, const syn_comment *c) {
 
 static void write_token(formatter *f, uint32_t t) {
     const syn_token *token = &f->tokens->at[t];
-    if (t == 0 || line_at(f, t) != line_at(f, t - 1)) {
-        new_line(f, token->span.line, f->level[t]);
+    bool first = t == 0 || line_at(f, t) != line_at(f, t - 1);
+    uint32_t indent = first ? indent_of(f, t) : f->line_indent[t - 1];
+    if (first) {
+        new_line(f, token->span.line, indent);
     } else if (spaced(f, t)) {
         loom_buffer_text(&f->out, " ");
     }
+    f->line_indent[t] = indent;
+    f->column[t] = (uint32_t)(f->out.length - f->line_start);
     loom_buffer_append(&f->out, f->tokens->text + token->offset, token->length);
     track_brackets(f, t);
 }
@@ -162,12 +203,24 @@ static void write_token(formatter *f, uint32_t t) {
 static void write_all(formatter *f) {
     uint32_t comment = 0;
     for (uint32_t t = 0; t < f->tokens->count; t++) {
+        leave_extents(f, t);
         for (; comment < f->tokens->n_comments && f->tokens->comments[comment].next_token == t; comment++) {
             write_comment(f, &f->tokens->comments[comment]);
         }
-        if (f->tokens->at[t].kind != T_END) write_token(f, t);
+        if (f->tokens->at[t].kind == T_END) break;
+        write_token(f, t);
+        enter_extents(f, t);
     }
     if (f->out.length) loom_buffer_text(&f->out, "\n");
+}
+
+static void prepare(formatter *f, loom_arena *arena) {
+    size_t n = (size_t)f->tokens->count + 1;
+    f->index = LOOM_NEW_ARRAY(arena, bool, n);
+    f->column = LOOM_NEW_ARRAY(arena, uint32_t, n);
+    f->line_indent = LOOM_NEW_ARRAY(arena, uint32_t, n);
+    f->open = LOOM_NEW_ARRAY(arena, const syn_extent *, f->layout.count + 1);
+    if (f->layout.count) qsort(f->layout.at, f->layout.count, sizeof *f->layout.at, outer_first);
 }
 
 /* ---- the check ---- */
@@ -194,8 +247,7 @@ static loom_status *format(syn_context *c, const loom_source_file *file, char **
     if (c->diagnostics->any_error) {
         return loom_error(LOOM_E_SYNTAX, "%s does not parse, so it is not formatted", file->name);
     }
-    f.index = LOOM_NEW_ARRAY(c->arena, bool, (size_t)tokens.count + 1);
-    find_levels(&f, c->arena);
+    prepare(&f, c->arena);
     write_all(&f);
     loom_status *status = check_same(c, &tokens, &f.out);
     if (status) {

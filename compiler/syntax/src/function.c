@@ -301,11 +301,13 @@ static bool known_parameters(syn_elab *e, const syn_decl *decl, const syn_body *
     for (uint32_t i = 0; i < body->n_params; i++) {
         if (loom_syn_ground(e, body->params[i]->type)) continue;
         known = false;
-        const char *hint =
-            loom_arena_printf(e->arena, "annotate it: (%s: f32)", param_name(e, decl->function->params[i], i));
-        loom_syn_error(e, decl->function->params[i]->span, hint, "entry `%s`: the type of parameter `%s` is open: %s",
-                       decl->name->text, param_name(e, decl->function->params[i], i),
-                       loom_syn_ty_text(e, body->params[i]->type));
+        const char *name = param_name(e, decl->function->params[i], i);
+        const char *hint = loom_arena_printf(e->arena, "annotate it: (%s: f32)", name);
+        syn_ty *t = loom_syn_ty(body->params[i]->type);
+        const char *far =
+            t->kind == TY_VAR && !t->mask ? "" : loom_arena_printf(e->arena, ": %s", loom_syn_ty_text(e, t));
+        loom_syn_error(e, decl->function->params[i]->span, hint, "entry `%s`: the type of parameter `%s` is open%s",
+                       decl->name->text, name, far);
     }
     return known;
 }

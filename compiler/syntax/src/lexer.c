@@ -73,7 +73,9 @@ static syn_token *push(lexer *l, syn_token_kind kind, uint32_t from) {
 
 static void lex_comment(lexer *l) {
     uint32_t from = l->at;
-    while (l->at < l->length && l->text[l->at] != '\n') l->at++;
+    bool nul = false;
+    for (; l->at < l->length && l->text[l->at] != '\n'; l->at++) nul = nul || l->text[l->at] == '\0';
+    if (nul) complain(l, from, l->at, NULL, "a comment with a NUL byte in it");
     uint32_t to = l->at;
     while (to > from && (l->text[to - 1] == '\r' || l->text[to - 1] == ' ' || l->text[to - 1] == '\t')) to--;
     const syn_token *last = l->tokens.count ? &l->tokens.at[l->tokens.count - 1] : NULL;
@@ -105,6 +107,7 @@ static void lex_quote(lexer *l) {
     if ((is_letter(peek(l, 0)) && peek(l, 1) == '\'') || (peek(l, 0) == '\\' && peek(l, 2) == '\'')) {
         l->at += peek(l, 0) == '\\' ? 3 : 2;
         complain(l, from, l->at, "write the character's number, such as 97u8", "there are no character literals");
+        push(l, T_INT, from);
         return;
     }
     while (is_letter(peek(l, 0)) || is_digit(peek(l, 0)) || peek(l, 0) == '_') l->at++;
@@ -235,6 +238,7 @@ static void lex_string(lexer *l) {
     while (l->at < l->length && l->text[l->at] != '"' && l->text[l->at] != '\n') l->at++;
     if (peek(l, 0) == '"') l->at++;
     complain(l, from, l->at, "an array of u8 holds text", "there are no string literals");
+    push(l, T_INT, from); /* so that what is around it still parses */
 }
 
 static void lex_symbol(lexer *l) {

@@ -30,10 +30,15 @@ static inline syn_node *loom_syn_op_poison(const syn_call *c) {
 
 #define X(name) syn_node *loom_syn_op_##name(const syn_call *c);
 X(map)
-X(zip) X(unzip) X(iota) X(replicate) X(generate) X(tabulate) X(fold) X(fold1) X(scan) X(filter) X(permute) X(scatter)
-    X(gather) X(backpermute) X(levels) X(unflatten) X(reshape) X(concat) X(reverse) X(rotate) X(length) X(extent) X(fft)
-        X(assert) X(like) X(rows) X(map_seq) X(filter_seq) X(enumerate_seq) X(scan_seq) X(fold_seq) X(permute_seq)
-            X(reduce_seq) X(from_seq) X(group_seq)
+X(zip)
+X(unzip)
+X(iota)
+X(replicate)
+X(generate)
+X(tabulate)
+X(fold) X(fold1) X(scan) X(filter) X(permute) X(scatter) X(gather) X(backpermute) X(levels) X(unflatten) X(reshape)
+    X(concat) X(reverse) X(rotate) X(length) X(extent) X(fft) X(assert) X(like) X(rows) X(map_seq) X(filter_seq)
+        X(enumerate_seq) X(scan_seq) X(fold_seq) X(permute_seq) X(reduce_seq) X(from_seq) X(group_seq)
 #undef X
 
 #endif

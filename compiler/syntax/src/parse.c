@@ -28,8 +28,29 @@ void loom_syn_fail(syn_parser *p, loom_span span, const char *hint, const char *
     longjmp(p->recover, 1);
 }
 
+static bool begins_declaration(const syn_token *t) {
+    switch (t->kind) {
+    case T_DEF:
+    case T_ENTRY:
+    case T_TYPE:
+    case T_LIFTED:
+    case T_FOREIGN:
+    case T_IMPORT: return true;
+    case T_LET:
+    case T_HASH: return t->span.column == 1;
+    default: return false;
+    }
+}
+
 void loom_syn_fail_here(syn_parser *p, const char *expected, const char *hint) {
     const syn_token *t = loom_syn_now(p);
+    /* What is missing at the end of a declaration is missing there, not where the next one begins. */
+    if (p->at > p->decl_from && (t->kind == T_END || begins_declaration(t))) {
+        loom_span end = p->tokens->at[p->at - 1].span;
+        end.column = end.end_column;
+        end.end_column++;
+        loom_syn_fail(p, end, hint, "expected %s, found the end of the declaration", expected);
+    }
     loom_syn_fail(p, t->span, hint, "expected %s, found %s", expected, loom_syn_token_text(p->c, p->tokens, t));
 }
 
@@ -54,9 +75,9 @@ loom_span loom_syn_span_from(const syn_parser *p, uint32_t first) {
     return p->at > first ? loom_syn_join(from->span, p->tokens->at[p->at - 1].span) : from->span;
 }
 
-void loom_syn_extent(syn_parser *p, uint32_t first, bool bracket) {
+void loom_syn_extent(syn_parser *p, uint32_t first, syn_extent_kind kind) {
     if (!p->layout) return;
-    syn_extent extent = {.first = first, .end = p->at, .bracket = bracket};
+    syn_extent extent = {.kind = kind, .first = first, .end = p->at};
     LOOM_PUSH(p->c->arena, *p->layout, extent);
 }
 
@@ -80,22 +101,8 @@ void loom_syn_skip_attributes(syn_parser *p) {
 
 /* ---- declarations ---- */
 
-static void not_available(syn_parser *p, const syn_token *t) {
+static _Noreturn void not_available(syn_parser *p, const syn_token *t) {
     loom_syn_fail(p, t->span, NULL, "`%s` is not available in this version", t->name->text);
-}
-
-static bool begins_declaration(const syn_token *t) {
-    switch (t->kind) {
-    case T_DEF:
-    case T_ENTRY:
-    case T_TYPE:
-    case T_LIFTED:
-    case T_FOREIGN:
-    case T_IMPORT: return true;
-    case T_LET: return t->span.column == 1;
-    case T_HASH: return t->span.column == 1;
-    default: return false;
-    }
 }
 
 /* Skips at least one token, up to the next beginning of a declaration. */
@@ -117,6 +124,7 @@ static void add_decl(syn_parser *p, syn_decl *d) {
     d->index = (uint32_t)p->decls->count;
     d->prelude = p->prelude;
     *slot = d;
+    p->declared = true;
     LOOM_PUSH(p->c->arena, *p->decls, d);
 }
 
@@ -135,6 +143,8 @@ static void parse_function(syn_parser *p, syn_decl_kind kind) {
     loom_syn_next(p);
     syn_decl *d = LOOM_NEW(p->c->arena, syn_decl);
     const syn_token *name = declared_name(p);
+    p->declaring = name;
+    p->declaring_kind = kind;
     d->kind = kind == D_DEF && strcmp(name->name->text, "main") == 0 ? D_ENTRY : kind;
     d->name = name->name;
     d->span = name->span;
@@ -152,6 +162,8 @@ static void parse_type_decl(syn_parser *p) {
     if (p->at < p->tokens->count && (loom_syn_is_op(p, "^") || loom_syn_is_op(p, "~"))) loom_syn_next(p);
     const syn_token *name = loom_syn_expect(p, T_NAME, "the type's name", "as in `type point = {x: f32, y: f32}`");
     syn_decl *d = LOOM_NEW(p->c->arena, syn_decl);
+    p->declaring = name;
+    p->declaring_kind = D_TYPE;
     d->kind = D_TYPE;
     d->name = name->name;
     d->span = name->span;
@@ -175,8 +187,13 @@ static void parse_decl(syn_parser *p) {
     case T_LET: parse_function(p, D_DEF); break;
     case T_ENTRY: parse_function(p, D_ENTRY); break;
     case T_TYPE: parse_type_decl(p); break;
-    case T_LIFTED:
-    case T_FOREIGN: not_available(p, t); break;
+    case T_LIFTED: p->declared = true; not_available(p, t);
+    case T_FOREIGN:
+        loom_syn_report(p->c, LOOM_E_SYNTAX, t->span, "without `foreign` it is a def",
+                        "`foreign` is not available in this version");
+        loom_syn_next(p);
+        parse_function(p, D_DEF);
+        break;
     case T_IMPORT:
         loom_syn_fail(p, t->span, "give several files to one command: they are read as one text",
                       "Weft has no modules and no `%s`", t->name->text);
@@ -184,8 +201,28 @@ static void parse_decl(syn_parser *p) {
     default: loom_syn_fail_here(p, "`def`, `entry` or `type`", "a declaration begins with one of these");
     }
     if (!loom_syn_is(p, T_END) && !begins_declaration(loom_syn_now(p)) && !loom_syn_is(p, T_LET)) {
+        if (loom_syn_is(p, T_HASH)) {
+            loom_syn_fail(p, loom_syn_now(p)->span, "boundaries belong to `stencil`",
+                          "`stencil` is not available in this version");
+        }
         loom_syn_fail_here(p, "the end of the declaration", NULL);
     }
+}
+
+/* What did not parse keeps its name, so that its uses give no errors of their own. */
+static void add_broken(syn_parser *p) {
+    if (p->declared) return;
+    if (!p->declaring) {
+        p->c->nameless_error = true;
+        return;
+    }
+    syn_decl *d = LOOM_NEW(p->c->arena, syn_decl);
+    d->kind = p->declaring_kind;
+    d->name = p->declaring->name;
+    d->span = p->declaring->span;
+    d->broken = true;
+    d->function = LOOM_NEW(p->c->arena, syn_function);
+    add_decl(p, d);
 }
 
 void loom_syn_parse(syn_context *c, const syn_tokens *tokens, bool prelude, syn_decls *decls, syn_layout *layout) {
@@ -196,10 +233,13 @@ void loom_syn_parse(syn_context *c, const syn_tokens *tokens, bool prelude, syn_
     while (!loom_syn_is(p, T_END)) {
         p->decl_from = p->at;
         p->nesting = 0;
+        p->declaring = NULL;
+        p->declared = false;
         if (setjmp(p->recover) == 0) {
             parse_decl(p);
-            loom_syn_extent(p, p->decl_from, false);
+            loom_syn_extent(p, p->decl_from, X_DECL);
         } else {
+            add_broken(p);
             skip_to_declaration(p, p->decl_from);
         }
     }

@@ -35,7 +35,7 @@ void loom_syn_parse_index(syn_parser *p, syn_exp *e) {
         LOOM_PUSH(p->c->arena, index, place);
     } while (loom_syn_take(p, T_COMMA));
     loom_syn_expect(p, T_RBRACKET, "`,` or `]` after an index", "an index is `i`, a slice `from:to:step`");
-    loom_syn_extent(p, first, true);
+    loom_syn_extent(p, first, X_BRACKET);
     e->index = index.at;
     e->n_index = (uint32_t)index.count;
     loom_syn_leave(p);
@@ -154,7 +154,7 @@ static syn_exp *parse_parenthesised(syn_parser *p) {
     } else {
         e = tuple_or_group(p, first);
     }
-    loom_syn_extent(p, first, true);
+    loom_syn_extent(p, first, X_BRACKET);
     return e;
 }
 
@@ -186,7 +186,7 @@ static syn_exp *parse_record(syn_parser *p) {
         if (!loom_syn_take(p, T_COMMA)) break;
     }
     loom_syn_expect(p, T_RBRACE, "`,` or `}` after a field", "a record is written {x = 1, y = 2}");
-    loom_syn_extent(p, first, true);
+    loom_syn_extent(p, first, X_BRACKET);
     e->names = names.at;
     e->n_names = (uint32_t)names.count;
     e->items = items.at;
@@ -204,7 +204,7 @@ static syn_exp *parse_array(syn_parser *p) {
         if (!loom_syn_take(p, T_COMMA)) break;
     }
     loom_syn_expect(p, T_RBRACKET, "`,` or `]` after an element", NULL);
-    loom_syn_extent(p, first, true);
+    loom_syn_extent(p, first, X_BRACKET);
     e->items = items.at;
     e->n_items = (uint32_t)items.count;
     return loom_syn_finish(p, e, first);
@@ -309,7 +309,7 @@ static syn_exp *parse_application(syn_parser *p) {
     while (starts_atom(p)) LOOM_PUSH(p->c->arena, items, parse_atom(p));
     e->items = items.at;
     e->n_items = (uint32_t)items.count;
-    loom_syn_extent(p, first, false);
+    loom_syn_extent(p, first, X_APPLY);
     return loom_syn_finish(p, e, first);
 }
 

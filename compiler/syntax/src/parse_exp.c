@@ -96,7 +96,7 @@ static syn_exp *parse_level(syn_parser *p, uint32_t level) {
         /* All associate to the left but `<|`. */
         syn_exp *right = parse_level(p, here == 2 ? here : here + 1);
         left = binary(p, op, left, right, first);
-        loom_syn_extent(p, first, false);
+        loom_syn_extent(p, first, X_BINARY);
         loom_syn_leave(p);
     }
 }
@@ -134,7 +134,7 @@ static syn_exp *parse_with(syn_parser *p) {
         loom_syn_expect(p, T_EQUALS, "`=` and the new value", "as in `xs with [i] = v`");
         update->b = parse_operators(p);
         e = loom_syn_finish(p, update, first);
-        loom_syn_extent(p, first, false);
+        loom_syn_extent(p, first, X_OTHER);
     }
     return e;
 }
@@ -151,7 +151,7 @@ static syn_exp *parse_backticks(syn_parser *p) {
         syn_exp *right = parse_with(p);
         e = binary(p, name, e, right, first);
         e->flag = true;
-        loom_syn_extent(p, first, false);
+        loom_syn_extent(p, first, X_BINARY);
     }
     return e;
 }
@@ -277,7 +277,7 @@ syn_exp *loom_syn_parse_let(syn_parser *p) {
         syn_exp *e = update               ? let_update(p, first)
                      : is_let_function(p) ? let_function(p, first)
                                           : let_pattern(p, first);
-        loom_syn_extent(p, first, false);
+        loom_syn_extent(p, first, X_LET);
         LOOM_PUSH(p->c->arena, lets, e);
         LOOM_PUSH(p->c->arena, firsts, first);
         if (loom_syn_take(p, T_IN))
@@ -306,7 +306,7 @@ syn_exp *loom_syn_parse_if(syn_parser *p) {
     loom_syn_expect(p, T_ELSE, "`else`", "an `if` is a value, so both branches are needed");
     p->chained_if = p->at;
     e->c = loom_syn_exp(p);
-    if (!chained) loom_syn_extent(p, first, false);
+    if (!chained) loom_syn_extent(p, first, X_IF);
     return loom_syn_finish(p, e, first);
 }
 
@@ -340,7 +340,7 @@ syn_exp *loom_syn_parse_loop(syn_parser *p) {
     parse_loop_head(p, e->loop);
     loom_syn_expect(p, T_DO, "`do` and the loop's body", NULL);
     e->loop->body = loom_syn_exp(p);
-    loom_syn_extent(p, first, false);
+    loom_syn_extent(p, first, X_OTHER);
     return loom_syn_finish(p, e, first);
 }
 
@@ -357,7 +357,9 @@ syn_exp *loom_syn_parse_lambda(syn_parser *p) {
     if (loom_syn_take(p, T_COLON)) e->function->result = loom_syn_type_atom(p);
     loom_syn_expect(p, T_ARROW, "`->`", "a function is written \\x -> x + 1");
     e->function->span = loom_syn_span_from(p, first);
+    uint32_t body = p->at;
     e->function->body = loom_syn_exp(p);
-    loom_syn_extent(p, first, false);
+    loom_syn_extent(p, first, X_LAMBDA);
+    if (p->layout) p->layout->at[p->layout->count - 1].body = body;
     return loom_syn_finish(p, e, first);
 }

@@ -58,7 +58,7 @@ static syn_te *parse_parenthesised_type(syn_parser *p) {
         tuple = true;
     }
     loom_syn_expect(p, T_RPAR, "`)` after the type", NULL);
-    loom_syn_extent(p, first, true);
+    loom_syn_extent(p, first, X_BRACKET);
     if (!tuple) return items.at[0];
     t->items = items.at;
     t->n_items = (uint32_t)items.count;
@@ -88,7 +88,7 @@ static syn_te *parse_record_type(syn_parser *p) {
         if (!loom_syn_take(p, T_COMMA)) break;
     }
     loom_syn_expect(p, T_RBRACE, "`,` or `}` after a field", NULL);
-    loom_syn_extent(p, first, true);
+    loom_syn_extent(p, first, X_BRACKET);
     t->items = items.at;
     t->names = names.at;
     t->n_items = (uint32_t)items.count;
@@ -204,7 +204,7 @@ static syn_pat *parse_tuple_pattern(syn_parser *p) {
         tuple = true;
     }
     loom_syn_expect(p, T_RPAR, "`)` after the pattern", NULL);
-    loom_syn_extent(p, first, true);
+    loom_syn_extent(p, first, X_BRACKET);
     if (!tuple) return items.at[0];
     pat->items = items.at;
     pat->n_items = (uint32_t)items.count;
@@ -228,7 +228,7 @@ static syn_pat *parse_record_pattern(syn_parser *p) {
         if (!loom_syn_take(p, T_COMMA)) break;
     }
     loom_syn_expect(p, T_RBRACE, "`,` or `}` after a field", NULL);
-    loom_syn_extent(p, first, true);
+    loom_syn_extent(p, first, X_BRACKET);
     pat->items = items.at;
     pat->names = names.at;
     pat->n_items = (uint32_t)items.count;

@@ -13,10 +13,13 @@
 typedef struct syn_parser {
     syn_context *c;
     const syn_tokens *tokens;
-    uint32_t at;        /* token to come */
-    uint32_t nesting;   /* of functions below, against LOOM_SYN_MAX_NESTING */
-    uint32_t chained_if; /* the `if` of an `else if`, which is no deeper than the first */
-    uint32_t decl_from; /* first token of the present declaration */
+    uint32_t at;                /* token to come */
+    uint32_t nesting;           /* of functions below, against LOOM_SYN_MAX_NESTING */
+    uint32_t chained_if;        /* the `if` of an `else if`, which is no deeper than the first */
+    uint32_t decl_from;         /* first token of the present declaration */
+    const syn_token *declaring; /* name of the present declaration, once it was read */
+    syn_decl_kind declaring_kind;
+    bool declared; /* it is in the list */
     jmp_buf recover;
     syn_decls *decls;
     syn_layout *layout;
@@ -44,7 +47,7 @@ _Noreturn void loom_syn_fail_here(syn_parser *p, const char *expected, const cha
 void loom_syn_enter(syn_parser *p); /* one level deeper, or the nesting error */
 void loom_syn_leave(syn_parser *p);
 loom_span loom_syn_span_from(const syn_parser *p, uint32_t first_token);
-void loom_syn_extent(syn_parser *p, uint32_t first_token, bool bracket);
+void loom_syn_extent(syn_parser *p, uint32_t first_token, syn_extent_kind kind);
 void loom_syn_mark(syn_parser *p, uint32_t token, syn_mark mark);
 /* `#[...]`, any number of them, are skipped. */
 void loom_syn_skip_attributes(syn_parser *p);

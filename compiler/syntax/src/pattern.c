@@ -37,8 +37,14 @@ static bool takes_apart(syn_elab *e, const syn_pat *pat, syn_value *value) {
 static void check_annotation(syn_elab *e, const syn_pat *pat, const syn_rt *rt, syn_value *value) {
     if (rt->kind == RT_FUNCTION) {
         if (value->kind == V_NODE && !loom_syn_is_poison(value->node->type) && !e->frame->open) {
-            loom_syn_error(e, pat->span, NULL, "a function is needed here, found %s",
-                           loom_syn_ty_text(e, value->node->type));
+            bool entry = loom_syn_ty(value->node->type)->kind == TY_VAR && e->frame->decl->kind == D_ENTRY;
+            if (entry) {
+                loom_syn_error(e, pat->span, NULL, "a parameter of an entry cannot be a function");
+                loom_syn_unify(e, value->node->type, e->poison);
+            } else {
+                loom_syn_error(e, pat->span, NULL, "a function is needed here, found %s",
+                               loom_syn_ty_text(e, value->node->type));
+            }
         }
         return;
     }

@@ -154,6 +154,7 @@ static syn_rt *resolve_name(const resolver *r, const syn_te *t, syn_env *env) {
     }
     const syn_decl *d = t->name->type;
     while (d && d->index >= e->limit_decl) d = d->shadowed;
+    if (d && d->broken) return plain(e, e->poison, t->span);
     return d ? expand(r, t, env, d) : unknown_type(e, t);
 }
 

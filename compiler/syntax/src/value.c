@@ -166,6 +166,7 @@ static syn_value *language_name(syn_elab *e, syn_name *name, loom_dtype at, loom
 }
 
 static syn_value *decl_value(syn_elab *e, syn_decl *d, loom_dtype at, loom_span span) {
+    if (d->broken) return loom_syn_node_value(e, loom_syn_poison(e, span));
     if (d->function->n_params == 0) return loom_syn_call_def(e, d, NULL, span);
     syn_value *v = loom_syn_value(e, V_DEF);
     v->decl = d;
