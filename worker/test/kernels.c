@@ -235,3 +235,32 @@ void histogram_execute(const loom_kernel_frame *f, const int64_t *units, int64_t
         if (bases[i] >= 0 && bases[i] < extent) bins[bases[i]] += weight[units[i]];
     }
 }
+
+/* ---- sum of rows: 0: column f64 [n][m]; partial f64 [m] in place of 1; extent 1: m ---- */
+
+EXPORT void rows_reduce(const loom_kernel_frame *f, int64_t from, int64_t to, void *const *partial);
+void rows_reduce(const loom_kernel_frame *f, int64_t from, int64_t to, void *const *partial) {
+    int64_t m = f->extents[1];
+    const double *x = f->buffers[0];
+    double *sum = partial[0];
+    for (int64_t k = 0; k < m; k++) sum[k] = 0;
+    for (int64_t i = from; i < to; i++) {
+        for (int64_t k = 0; k < m; k++) sum[k] += x[i * m + k];
+    }
+}
+
+/* 1: f64 [m] = twice row 0 of the table in 0 */
+EXPORT void first_row(const loom_kernel_frame *f, int64_t from, int64_t to);
+void first_row(const loom_kernel_frame *f, int64_t from, int64_t to) {
+    const double *table = f->buffers[0];
+    double *row = f->buffers[1];
+    for (int64_t i = from; i < to; i++) row[i] = 2 * table[i];
+}
+
+/* Raises once the counter (3) reaches 4. */
+EXPORT void raise_at_four(const loom_kernel_frame *f, int64_t from, int64_t to);
+void raise_at_four(const loom_kernel_frame *f, int64_t from, int64_t to) {
+    (void)from, (void)to;
+    int64_t turn = *(const int64_t *)f->buffers[3];
+    if (turn == 4) f->runtime->raise(f, 0, 0, turn, 0);
+}
