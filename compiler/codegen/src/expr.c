@@ -53,18 +53,53 @@ static bool is_own_axis(const loom_fn *fn, loom_lexpr_id index, loom_axis_id axi
     return e->kind == LOOM_LX_AXIS && fn->op != LOOM_NONE && l->ops[fn->op].axes[e->aux] == axis;
 }
 
-/* i1: all indices in range, or NULL where that is known; the first index that is not, and its extent. */
-static LLVMValueRef in_range(loom_fn *fn, const loom_lexpr *e, const LLVMValueRef *indices, LLVMValueRef *index,
+/* i1: all indices in range that were not checked further out, or NULL where there are none; the first index that is
+ * not, and its extent. */
+static LLVMValueRef in_range(loom_fn *fn, loom_lexpr_id id, const LLVMValueRef *indices, LLVMValueRef *index,
                              LLVMValueRef *extent) {
+    const loom_lexpr *e = &fn->g->l->exprs[id];
     const loom_lvalue *v = &fn->g->l->values[e->aux];
     LLVMValueRef all = NULL;
     for (uint32_t i = v->n_axes; i-- > 0;) {
-        if (is_own_axis(fn, loom_lifted_arg(fn->g->l, e, i), v->axes[i])) continue;
+        if (is_own_axis(fn, loom_lifted_arg(fn->g->l, e, i), v->axes[i]) || (fn->safe[id] && fn->safe[id][i])) continue;
         LLVMValueRef n = loom_fn_extent(fn, v->axes[i]);
         LLVMValueRef inside = LLVMBuildICmp(fn->b, LLVMIntULT, indices[i], n, "");
         *index = all ? LLVMBuildSelect(fn->b, inside, *index, indices[i], "") : indices[i];
         *extent = all ? LLVMBuildSelect(fn->b, inside, *extent, n, "") : n;
         all = all ? LLVMBuildAnd(fn->b, all, inside, "") : inside;
+    }
+    return all;
+}
+
+/* The checks of a load whose indices are known further out than the load itself are made there, and an index that fails
+ * becomes 0: so that no test is left in the inner loop. */
+static void check_early(loom_fn *fn, loom_lexpr_id id, uint64_t known) {
+    const loom_gen *g = fn->g;
+    const loom_lexpr *e = &g->l->exprs[id];
+    const loom_lvalue *v = &g->l->values[e->aux];
+    for (uint32_t i = 0; i < v->n_axes; i++) {
+        loom_lexpr_id index = loom_lifted_arg(g->l, e, i);
+        if ((g->mask[index] & ~known) || !fn->memo[index].re || is_own_axis(fn, index, v->axes[i])) continue;
+        if (!fn->safe[id]) fn->safe[id] = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, v->n_axes);
+        if (fn->safe[id][i]) continue;
+        LLVMValueRef n = loom_fn_extent(fn, v->axes[i]), at = fn->memo[index].re;
+        LLVMValueRef outside = LLVMBuildICmp(fn->b, LLVMIntUGE, at, n, "");
+        loom_fn_raise_if(fn, outside, e->site, at, n);
+        fn->safe[id][i] = LLVMBuildSelect(fn->b, outside, loom_fn_i64(fn, 0), at, "");
+    }
+}
+
+/* i1: the value has an element 0 in the levels whose checks were made further out; NULL where that is known. Does not
+ * change in the function, so that tests of it leave every loop. */
+static LLVMValueRef not_empty(loom_fn *fn, loom_lexpr_id id) {
+    const loom_lvalue *v = &fn->g->l->values[fn->g->l->exprs[id].aux];
+    LLVMValueRef all = NULL;
+    for (uint32_t i = 0; fn->safe[id] && i < v->n_axes; i++) {
+        const loom_axis *axis = &fn->g->l->axes[v->axes[i]];
+        if (!fn->safe[id][i] || (axis->kind == LOOM_AXIS_CONST && axis->extent > 0)) continue;
+        LLVMValueRef some =
+            LLVMBuildICmp(fn->entry, LLVMIntSGT, loom_fn_extent(fn, v->axes[i]), loom_fn_i64(fn, 0), "");
+        all = all ? LLVMBuildAnd(fn->entry, all, some, "") : some;
     }
     return all;
 }
@@ -89,27 +124,31 @@ static loom_sv join_scalars(loom_fn *fn, loom_sv a, LLVMBasicBlockRef from_a, lo
     return r;
 }
 
-static loom_sv build_load(loom_fn *fn, const loom_lexpr *e) {
+static loom_sv build_load(loom_fn *fn, loom_lexpr_id id) {
     const loom_lifted *l = fn->g->l;
+    const loom_lexpr *e = &l->exprs[id];
     const loom_lvalue *v = &l->values[e->aux];
     LLVMValueRef indices[LOOM_LIFTED_MAX_AXES], index, extent, ok = NULL;
-    for (uint32_t i = 0; i < v->n_axes; i++) indices[i] = fn->memo[loom_lifted_arg(l, e, i)].re;
-    if (e->mode != LOOM_LOAD_PROVEN) ok = in_range(fn, e, indices, &index, &extent);
+    for (uint32_t i = 0; i < v->n_axes; i++) {
+        bool early = fn->safe[id] && fn->safe[id][i];
+        indices[i] = early ? fn->safe[id][i] : fn->memo[loom_lifted_arg(l, e, i)].re;
+    }
+    if (e->mode != LOOM_LOAD_PROVEN) ok = in_range(fn, id, indices, &index, &extent);
+    if (ok && e->mode == LOOM_LOAD_CHECKED) loom_fn_raise_if(fn, LLVMBuildNot(fn->b, ok, ""), e->site, index, extent);
+    LLVMValueRef some = not_empty(fn, id);
+    if (some) ok = ok ? LLVMBuildAnd(fn->b, ok, some, "") : some;
     if (!ok) return load_at(fn, e, indices);
     static const loom_scalar zero;
     loom_sv otherwise =
         e->mode == LOOM_LOAD_DEFAULT ? fn->memo[loom_lifted_arg(l, e, v->n_axes)] : loom_sv_const(fn, v->dtype, zero);
-    LLVMBasicBlockRef inside = loom_fn_block(fn, "inside"), outside = loom_fn_block(fn, "outside"),
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(fn->b), inside = loom_fn_block(fn, "inside"),
                       on = loom_fn_block(fn, "on");
-    LLVMBuildCondBr(fn->b, ok, inside, outside);
-    LLVMPositionBuilderAtEnd(fn->b, outside);
-    if (e->mode == LOOM_LOAD_CHECKED && e->site != LOOM_NONE) loom_fn_raise(fn, e->site, index, extent);
-    LLVMBuildBr(fn->b, on);
+    LLVMBuildCondBr(fn->b, ok, inside, on);
     LLVMPositionBuilderAtEnd(fn->b, inside);
     loom_sv loaded = load_at(fn, e, indices);
     LLVMBuildBr(fn->b, on);
     LLVMPositionBuilderAtEnd(fn->b, on);
-    return join_scalars(fn, loaded, inside, otherwise, outside);
+    return join_scalars(fn, loaded, inside, otherwise, before);
 }
 
 /* ---- control ---- */
@@ -215,7 +254,7 @@ static void build(loom_fn *fn, loom_lexpr_id id) {
     case LOOM_LX_AXIS: *to = (loom_sv){fn->axis[e->aux], NULL}; break;
     case LOOM_LX_PARAM: *to = fn->params[g->owner[id]][e->aux]; break;
     case LOOM_LX_EXTENT: *to = (loom_sv){loom_fn_extent(fn, e->aux), NULL}; break;
-    case LOOM_LX_LOAD: *to = build_load(fn, e); break;
+    case LOOM_LX_LOAD: *to = build_load(fn, id); break;
     case LOOM_LX_PRIM: *to = build_prim(fn, e); break;
     case LOOM_LX_CONVERT: {
         loom_lexpr_id from = loom_lifted_arg(l, e, 0);
@@ -235,22 +274,43 @@ static void build(loom_fn *fn, loom_lexpr_id id) {
 void loom_block_reset(loom_fn *fn, loom_lblock_id block, const loom_sv *params) {
     const loom_lblock *b = &fn->g->l->blocks[block];
     fn->params[block] = params;
-    for (loom_lexpr_id e = b->first; e < b->end; e++) fn->memo[e] = (loom_sv){NULL, NULL};
+    for (loom_lexpr_id e = b->first; e < b->end; e++) {
+        fn->memo[e] = (loom_sv){NULL, NULL};
+        fn->safe[e] = NULL;
+    }
 }
 
 void loom_block_build(loom_fn *fn, loom_lblock_id block, uint64_t known) {
     const loom_gen *g = fn->g;
     const loom_lblock *b = &g->l->blocks[block];
     for (loom_lexpr_id e = b->first; e < b->end; e++) {
-        if (g->owner[e] != block || fn->memo[e].re || (g->mask[e] & ~known)) continue;
-        if (!fn->wanted || fn->wanted[e]) build(fn, e);
+        if (g->owner[e] != block || fn->memo[e].re || (fn->wanted && !fn->wanted[e])) continue;
+        const loom_lexpr *x = &g->l->exprs[e];
+        if (!(g->mask[e] & ~known)) {
+            build(fn, e);
+        } else if (x->kind == LOOM_LX_LOAD && x->mode == LOOM_LOAD_CHECKED) {
+            check_early(fn, e, known);
+        }
     }
+}
+
+static void forget_early_checks(loom_fn *fn, loom_lexpr_id id, uint64_t known) {
+    const loom_lifted *l = fn->g->l;
+    const loom_lexpr *e = &l->exprs[id];
+    if (!fn->safe[id]) return;
+    LLVMValueRef *kept = LOOM_NEW_ARRAY(fn->g->arena, LLVMValueRef, l->values[e->aux].n_axes);
+    for (uint32_t i = 0; i < l->values[e->aux].n_axes; i++) {
+        if (!(fn->g->mask[loom_lifted_arg(l, e, i)] & ~known)) kept[i] = fn->safe[id][i];
+    }
+    fn->safe[id] = kept;
 }
 
 void loom_block_forget(loom_fn *fn, loom_lblock_id block, uint64_t known) {
     const loom_lblock *b = &fn->g->l->blocks[block];
     for (loom_lexpr_id e = b->first; e < b->end; e++) {
-        if (fn->g->mask[e] & ~known) fn->memo[e] = (loom_sv){NULL, NULL};
+        if (!(fn->g->mask[e] & ~known)) continue;
+        fn->memo[e] = (loom_sv){NULL, NULL};
+        forget_early_checks(fn, e, known);
     }
 }
 

@@ -89,6 +89,7 @@ typedef struct loom_fn {
     LLVMValueRef axis[LOOM_LIFTED_MAX_AXES];
     loom_sv *memo;          /* per expression */
     loom_sv **results;      /* per expression with several results */
+    LLVMValueRef **safe;    /* per checked load: indices that were checked further out, made harmless; or NULL */
     const loom_sv **params; /* per block */
     bool *touched;          /* per plan buffer */
     const bool *wanted;     /* per expression: build only these; NULL: all */
