@@ -16,9 +16,9 @@ LOOM_TEST(nest, dot_product) {
     b_output(&b, LOOM_OUT_FOLD, s, add);
     machine m = m_open(b.arena, b.l);
     enum {
-        N = 1000
+        N = 1024
     };
-    float *xs = aligned_alloc(64, N * 4 + 64), *ys = aligned_alloc(64, N * 4 + 64);
+    float *xs = aligned_alloc(64, N * 4), *ys = aligned_alloc(64, N * 4);
     double expected = 0;
     for (int k = 0; k < N; k++) {
         xs[k] = (float)(k % 17) - 5;
