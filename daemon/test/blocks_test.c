@@ -1,0 +1,119 @@
+/* Cutting streams into blocks. */
+#include "blocks.h"
+#include "loom_test.h"
+
+typedef struct made_stream {
+    Wire__Stream stream;
+    Wire__Segment segments[8], *list[8];
+    Wire__StreamShape shapes[3], *shape_list[3];
+} made_stream;
+
+static Wire__Stream *make(made_stream *m, uint64_t n, int n_segments, const uint64_t *firsts, const uint32_t *shapes,
+                          const char *const *constants) {
+    memset(m, 0, sizeof *m);
+    wire__stream__init(&m->stream);
+    m->stream.n_elements = n;
+    m->stream.n_segments = (size_t)n_segments;
+    m->stream.segments = m->list;
+    m->stream.n_shapes = 3;
+    m->stream.shapes = m->shape_list;
+    for (int i = 0; i < 3; i++) {
+        wire__stream_shape__init(&m->shapes[i]);
+        m->shape_list[i] = &m->shapes[i];
+    }
+    for (int i = 0; i < n_segments; i++) {
+        wire__segment__init(&m->segments[i]);
+        m->segments[i].first = firsts[i];
+        m->segments[i].shape = shapes ? shapes[i] : 0;
+        m->segments[i].constants = constants ? (char *)constants[i] : NULL;
+        m->list[i] = &m->segments[i];
+    }
+    return &m->stream;
+}
+
+LOOM_TEST(blocks, one_segment) {
+    made_stream m;
+    uint64_t zero = 0;
+    const Wire__Stream *s = make(&m, 10, 1, &zero, NULL, NULL);
+    LOOM_OK(loom_stream_check(s));
+    loom_arena *arena = loom_arena_create(0);
+    loom_blocks *b;
+    LOOM_OK(loom_blocks_create(arena, &s, 1, 3, &b));
+    LOOM_CHECK_EQ_INT(b->n_blocks, 4);
+    LOOM_CHECK_EQ_INT(b->n_classes, 1);
+    int64_t first, count;
+    loom_blocks_elements(b, (loom_stretch){3, 1}, &first, &count);
+    LOOM_CHECK_EQ_INT(first, 9);
+    LOOM_CHECK_EQ_INT(count, 1);
+    loom_blocks_elements(b, (loom_stretch){1, 3}, &first, &count);
+    LOOM_CHECK_EQ_INT(first, 3);
+    LOOM_CHECK_EQ_INT(count, 7);
+    loom_arena_destroy(arena);
+}
+
+LOOM_TEST(blocks, cuts_where_any_stream_does_and_classes_by_content) {
+    made_stream m, k;
+    uint64_t firsts[] = {0, 5, 9}, other[] = {0, 7};
+    uint32_t shapes[] = {0, 1, 0};
+    const char *constants[] = {"aa", NULL, "aa"};
+    const Wire__Stream *s[] = {make(&m, 20, 3, firsts, shapes, constants), make(&k, 20, 2, other, NULL, NULL)};
+    loom_arena *arena = loom_arena_create(0);
+    loom_blocks *b;
+    LOOM_OK(loom_blocks_create(arena, s, 2, 4, &b));
+    /* [0,5) [5,7) [7,9) [9,20): blocks 2, 1, 1, 3; the first and the last are alike, the middle two too. */
+    LOOM_CHECK_EQ_INT(b->n_cuts, 4);
+    LOOM_CHECK_EQ_INT(b->n_blocks, 7);
+    LOOM_CHECK_EQ_INT(b->n_classes, 2);
+    LOOM_CHECK_EQ_INT(b->cuts[0].class, b->cuts[3].class);
+    LOOM_CHECK_EQ_INT(b->cuts[1].class, b->cuts[2].class);
+    int64_t at = 0;
+    for (int64_t i = 0; i < b->n_blocks; i++) {
+        int64_t first, count;
+        loom_blocks_elements(b, (loom_stretch){i, 1}, &first, &count);
+        LOOM_CHECK_EQ_INT(first, at);
+        LOOM_CHECK(count > 0 && count <= 4);
+        at += count;
+    }
+    LOOM_CHECK_EQ_INT(at, 20);
+    LOOM_CHECK_EQ_INT(loom_blocks_count(b, (loom_stretch){0, 7}), 20);
+    loom_arena_destroy(arena);
+}
+
+LOOM_TEST(blocks, other_constants_are_another_class) {
+    made_stream m;
+    uint64_t firsts[] = {0, 5};
+    const char *constants[] = {"aa", "bb"};
+    const Wire__Stream *s = make(&m, 10, 2, firsts, NULL, constants);
+    loom_arena *arena = loom_arena_create(0);
+    loom_blocks *b;
+    LOOM_OK(loom_blocks_create(arena, &s, 1, 100, &b));
+    LOOM_CHECK_EQ_INT(b->n_classes, 2);
+    loom_arena_destroy(arena);
+}
+
+LOOM_TEST(blocks, unequal_lengths_and_no_elements) {
+    made_stream m, k;
+    uint64_t zero = 0;
+    const Wire__Stream *s[] = {make(&m, 10, 1, &zero, NULL, NULL), make(&k, 11, 1, &zero, NULL, NULL)};
+    loom_arena *arena = loom_arena_create(0);
+    loom_blocks *b;
+    LOOM_FAILS(loom_blocks_create(arena, s, 2, 3, &b), LOOM_E_DATA);
+    s[0] = make(&m, 0, 0, NULL, NULL, NULL);
+    LOOM_OK(loom_stream_check(s[0]));
+    LOOM_OK(loom_blocks_create(arena, s, 1, 3, &b));
+    LOOM_CHECK_EQ_INT(b->n_blocks, 0);
+    loom_arena_destroy(arena);
+}
+
+LOOM_TEST(blocks, descriptions_from_outside) {
+    made_stream m;
+    uint64_t order[] = {0, 5, 5}, late[] = {1}, beyond[] = {0, 10};
+    uint32_t shapes[] = {9};
+    uint64_t zero = 0;
+    LOOM_FAILS(loom_stream_check(make(&m, 10, 3, order, NULL, NULL)), LOOM_E_PROTOCOL);
+    LOOM_FAILS(loom_stream_check(make(&m, 10, 1, late, NULL, NULL)), LOOM_E_PROTOCOL);
+    LOOM_FAILS(loom_stream_check(make(&m, 10, 2, beyond, NULL, NULL)), LOOM_E_PROTOCOL);
+    LOOM_FAILS(loom_stream_check(make(&m, 10, 1, &zero, shapes, NULL)), LOOM_E_PROTOCOL);
+    LOOM_FAILS(loom_stream_check(make(&m, 10, 0, NULL, NULL, NULL)), LOOM_E_PROTOCOL);
+    LOOM_FAILS(loom_stream_check(make(&m, UINT64_MAX, 1, &zero, NULL, NULL)), LOOM_E_PROTOCOL);
+}
