@@ -8,11 +8,10 @@ static const struct keyword {
     const char *text;
     syn_token_kind kind;
 } keywords[] = {
-    {"def", T_DEF},       {"entry", T_ENTRY}, {"let", T_LET},       {"in", T_IN},           {"type", T_TYPE},
-    {"if", T_IF},         {"then", T_THEN},   {"else", T_ELSE},     {"loop", T_LOOP},       {"for", T_FOR},
-    {"while", T_WHILE},   {"do", T_DO},       {"with", T_WITH},     {"match", T_MATCH},     {"case", T_CASE},
-    {"true", T_TRUE},     {"false", T_FALSE}, {"lifted", T_LIFTED}, {"foreign", T_FOREIGN}, {"import", T_IMPORT},
-    {"module", T_IMPORT}, {"open", T_IMPORT}, {"local", T_IMPORT},  {"include", T_IMPORT},
+    {"def", T_DEF},     {"entry", T_ENTRY}, {"let", T_LET},       {"in", T_IN},           {"type", T_TYPE},
+    {"if", T_IF},       {"then", T_THEN},   {"else", T_ELSE},     {"loop", T_LOOP},       {"for", T_FOR},
+    {"while", T_WHILE}, {"do", T_DO},       {"with", T_WITH},     {"match", T_MATCH},     {"case", T_CASE},
+    {"true", T_TRUE},   {"false", T_FALSE}, {"lifted", T_LIFTED}, {"foreign", T_FOREIGN},
 };
 
 static uint32_t hash_text(const char *text, size_t length) {

@@ -15,6 +15,7 @@ typedef struct syn_name {
     const char *text;
     uint32_t length, hash;
     int keyword;            /* syn_token_kind of a keyword, or 0 */
+    bool bound;             /* has been the name of a local value */
     int builtin;            /* index into the table of operations, or -1 */
     loom_dtype dtype;       /* scalar type of that name, or LOOM_DTYPES */
     struct syn_decl *value; /* latest top-level def or entry of that name */

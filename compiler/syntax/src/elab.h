@@ -81,7 +81,6 @@ struct syn_ty {
     syn_mask mask;                      /* scalar types it may be; 0: any type */
     bool no_seq;                        /* may not become a sequence */
     uint8_t literal;                    /* 1: an integer literal has this type, 2: a float literal */
-    loom_dtype prefer;                  /* default instead of the usual one, or LOOM_DTYPES */
     syn_constraint *watch, **watch_end; /* constraints to look at again when it is bound */
 };
 

@@ -31,7 +31,7 @@ static syn_value *closure(syn_elab *e, const syn_function *f, syn_env *env) {
 }
 
 static syn_value *operator_value(syn_elab *e, syn_name *op, bool backtick, syn_env *env, loom_span span) {
-    syn_value *f = loom_syn_lookup(e, env, op);
+    syn_value *f = backtick ? loom_syn_lookup(e, env, op) : NULL;
     if (!f && !backtick && !loom_syn_top_level(e, op)) f = loom_syn_operator(e, op);
     return f ? f : loom_syn_name(e, op, env, span);
 }
@@ -99,6 +99,12 @@ static syn_value *application(syn_elab *e, const syn_exp *x, syn_env *env, const
     syn_value *f = loom_syn_elab(e, x->a, env);
     syn_value **args = LOOM_NEW_ARRAY(e->arena, syn_value *, x->n_items);
     for (uint32_t i = 0; i < x->n_items; i++) args[i] = loom_syn_elab(e, x->items[i], env);
+    /* i64 3000000000: the literal is meant to have the wide type. */
+    bool wide = f->kind == V_CONVERT && (f->to == LOOM_I64 || f->to == LOOM_U64);
+    const syn_exp *first = x->items[0];
+    if (wide && first->kind == E_INT && first->suffix == LOOM_DTYPES && !(first->flag && f->to == LOOM_U64)) {
+        loom_syn_unify(e, args[0]->node->type, e->scalars[f->to]);
+    }
     syn_value *v = loom_syn_apply(e, f, x->n_items, args, x->span);
     return loom_syn_complete_unflatten(e, v, expected, env, x->span);
 }
@@ -121,7 +127,7 @@ static syn_value *lazy(syn_elab *e, const syn_exp *x, syn_env *env, bool and) {
 }
 
 static syn_value *binary(syn_elab *e, const syn_exp *x, syn_env *env, const syn_rt *expected) {
-    if (!x->flag && !loom_syn_lookup(e, env, x->name) && !loom_syn_top_level(e, x->name)) {
+    if (!x->flag && !loom_syn_top_level(e, x->name)) {
         bool and = strcmp(x->name->text, "&&") == 0;
         if (and|| strcmp(x->name->text, "||") == 0) return lazy(e, x, env, and);
     }

@@ -29,7 +29,8 @@ static syn_ty *element_of(syn_elab *e, syn_node *array, uint32_t levels, loom_sp
     }
     if (loom_syn_unify(e, t, loom_syn_ty_arrays(e, element, levels))) return element;
     const char *hint = loom_syn_rank(t, NULL) == 0 ? "`f [x]` with a space gives an array to a function" : NULL;
-    loom_syn_error(e, span, hint, "%u ind%s for %s", levels, levels == 1 ? "ex" : "ices", loom_syn_ty_text(e, t));
+    loom_syn_error(e, span, hint, "%u ind%s need%s an array of that depth, found %s", levels,
+                   levels == 1 ? "ex" : "ices", levels == 1 ? "s" : "", loom_syn_ty_text(e, t));
     return e->poison;
 }
 

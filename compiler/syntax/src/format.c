@@ -126,6 +126,24 @@ static bool in_index(const formatter *f) {
     return f->n_index && f->index[f->n_index - 1];
 }
 
+/* `xs[i]` and `f [x]`, `r.x` and `f (.x)`: after what ends a value, a space before a bracket or a point has a meaning.
+ */
+static bool space_matters(const syn_tokens *tokens, uint32_t t) {
+    syn_token_kind kind = tokens->at[t].kind;
+    if (t == 0 || (kind != T_LBRACKET && kind != T_DOT)) return false;
+    switch (tokens->at[t - 1].kind) {
+    case T_NAME:
+    case T_INT:
+    case T_FLOAT:
+    case T_RPAR:
+    case T_RBRACKET:
+    case T_RBRACE:
+    case T_TRUE:
+    case T_FALSE: return true;
+    default: return false;
+    }
+}
+
 /* Is there a space between tokens t-1 and t of one line? */
 static bool spaced(const formatter *f, uint32_t t) {
     const syn_token *a = &f->tokens->at[t - 1], *b = &f->tokens->at[t];
@@ -142,7 +160,7 @@ static bool spaced(const formatter *f, uint32_t t) {
     if (a->kind == T_LPAR || a->kind == T_LBRACKET || a->kind == T_LBRACE || a->kind == T_DOT) return false;
     if (a_marks & MARK_PREFIX) return false;
     if (a->kind == T_BACKSLASH || a->kind == T_HASH) return false;
-    if (b->kind == T_LBRACKET || b->kind == T_DOT) return b->space_before; /* xs[i] and f [x], r.x: it matters */
+    if (space_matters(f->tokens, t)) return b->space_before;
     if (a->kind == T_RBRACKET && b->kind != T_OP) return b->space_before || b->kind == T_EQUALS || b->kind == T_ARROW;
     if (is_dots(a->kind) || is_dots(b->kind)) return false;
     if (a->kind == T_BACKTICK || b->kind == T_BACKTICK) return !f->backtick;
@@ -225,17 +243,17 @@ static void prepare(formatter *f, loom_arena *arena) {
 
 /* ---- the check ---- */
 
-static bool same_token(const syn_tokens *a, const syn_token *x, const syn_tokens *b, const syn_token *y) {
+static bool same_token(const syn_tokens *a, const syn_tokens *b, uint32_t t) {
+    const syn_token *x = &a->at[t], *y = &b->at[t];
     if (x->kind != y->kind || x->length != y->length) return false;
     if (memcmp(a->text + x->offset, b->text + y->offset, x->length) != 0) return false;
-    bool matters = x->kind == T_LBRACKET || x->kind == T_DOT;
-    return !matters || x->space_before == y->space_before || x->span.column == 1;
+    return !space_matters(a, t) || x->space_before == y->space_before;
 }
 
 static loom_status *check_same(syn_context *c, const syn_tokens *a, const loom_buffer *out) {
     syn_tokens b = loom_syn_lex(c, 0, out->data ? out->data : "", out->length);
     bool same = a->count == b.count && a->n_comments == b.n_comments;
-    for (uint32_t i = 0; same && i < a->count; i++) same = same_token(a, &a->at[i], &b, &b.at[i]);
+    for (uint32_t i = 0; same && i < a->count; i++) same = same_token(a, &b, i);
     return same ? NULL : loom_error(LOOM_E_INTERNAL, "formatting would change the program");
 }
 

@@ -12,7 +12,7 @@ static syn_value *check_result(syn_elab *e, const syn_function *f, const syn_rt 
         promised->signature = rt;
         return promised;
     }
-    syn_node *node = loom_syn_need_node(e, v, f->body->span, "a value of the result's type");
+    syn_node *node = loom_syn_need_node(e, v, f->body->span, "a result of this type");
     const char *name =
         f->name ? loom_arena_printf(e->arena, "result of `%s`", f->name->text) : "result of the function";
     if (!loom_syn_need_type(e, node->type, rt->ty, f->body->span, "%s", name)) {

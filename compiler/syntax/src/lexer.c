@@ -198,6 +198,7 @@ static void lex_number(lexer *l) {
     token->real = real || !fits ? decimal_value(l, from, end) : (double)value;
     if (!fits && token->kind == T_INT) {
         complain(l, from, end, "write it as a float, with a point or an exponent", "an integer beyond 64 bits");
+        token->integer = 0;
     }
     if (token->kind == T_INT && real && loom_dtype_is_integer(suffix)) {
         complain(l, from, end, NULL, "a fraction with an integer type");

@@ -193,10 +193,6 @@ syn_node *loom_syn_convert(syn_elab *e, loom_dtype to, loom_dtype from, syn_node
     }
     if (!loom_syn_need_mask(e, x->type, SYN_SCALARS, span, "`%s`", loom_dtype_name(to)))
         return loom_syn_poison(e, span);
-    syn_ty *t = loom_syn_ty(x->type);
-    /* i64 3000000000: a literal that nothing else decides takes the type it is converted to, where that is wider. */
-    bool wide = to == LOOM_I64 || (to == LOOM_U64 && !x->negative);
-    if (t->kind == TY_VAR && t->literal == 1 && wide && t->prefer == LOOM_DTYPES) t->prefer = to;
     return loom_syn_node1(e, LOOM_OP_CONVERT, e->scalars[to], x, span);
 }
 

@@ -28,16 +28,24 @@ void loom_syn_fail(syn_parser *p, loom_span span, const char *hint, const char *
     longjmp(p->recover, 1);
 }
 
+static bool is_module_word(const syn_token *t) {
+    static const char *const words[] = {"import", "module", "open", "local", "include"};
+    for (size_t i = 0; t->kind == T_NAME && i < sizeof words / sizeof *words; i++) {
+        if (strcmp(t->name->text, words[i]) == 0) return true;
+    }
+    return false;
+}
+
 static bool begins_declaration(const syn_token *t) {
     switch (t->kind) {
     case T_DEF:
     case T_ENTRY:
     case T_TYPE:
     case T_LIFTED:
-    case T_FOREIGN:
-    case T_IMPORT: return true;
+    case T_FOREIGN: return true;
     case T_LET:
     case T_HASH: return t->span.column == 1;
+    case T_NAME: return t->span.column == 1 && is_module_word(t);
     default: return false;
     }
 }
@@ -179,6 +187,16 @@ static void parse_type_decl(syn_parser *p) {
     add_decl(p, d);
 }
 
+/* A declaration cannot begin with a name; modules are a thing of Futhark that people will try. */
+static _Noreturn void refuse_name(syn_parser *p, const syn_token *t) {
+    if (is_module_word(t)) {
+        p->declared = true;
+        loom_syn_fail(p, t->span, "give several files to one command: they are read as one text",
+                      "Weft has no modules and no `%s`", t->name->text);
+    }
+    loom_syn_fail_here(p, "`def`, `entry` or `type`", "a declaration begins with one of these");
+}
+
 static void parse_decl(syn_parser *p) {
     loom_syn_skip_attributes(p);
     const syn_token *t = loom_syn_now(p);
@@ -194,10 +212,7 @@ static void parse_decl(syn_parser *p) {
         loom_syn_next(p);
         parse_function(p, D_DEF);
         break;
-    case T_IMPORT:
-        loom_syn_fail(p, t->span, "give several files to one command: they are read as one text",
-                      "Weft has no modules and no `%s`", t->name->text);
-        break;
+    case T_NAME: refuse_name(p, t);
     default: loom_syn_fail_here(p, "`def`, `entry` or `type`", "a declaration begins with one of these");
     }
     if (!loom_syn_is(p, T_END) && !begins_declaration(loom_syn_now(p)) && !loom_syn_is(p, T_LET)) {

@@ -61,7 +61,9 @@ static const char *mismatch_hint(syn_elab *e, syn_ty *found, syn_ty *expected) {
         if (expected->dtype == LOOM_BOOL || found->dtype == LOOM_BOOL) return NULL;
         return loom_arena_printf(e->arena, "convert it: `%s x`", loom_dtype_name(expected->dtype));
     }
-    if (expected->kind == TY_SCALAR && found->kind == TY_VAR && !(found->mask & SYN_BIT(expected->dtype))) {
+    bool convertible =
+        expected->kind == TY_SCALAR && expected->dtype != LOOM_BOOL && found->kind == TY_VAR && found->mask;
+    if (convertible && !(found->mask & SYN_BIT(expected->dtype))) {
         return loom_arena_printf(e->arena, "convert it: `%s x`", loom_dtype_name(expected->dtype));
     }
     if (expected->kind == TY_SEQ && found->kind == TY_ARRAY) return "`rows xs` makes a sequence of an array";

@@ -55,7 +55,6 @@ typedef enum syn_token_kind {
     T_FALSE,
     T_LIFTED,
     T_FOREIGN,
-    T_IMPORT,
 } syn_token_kind;
 
 typedef struct syn_token {

@@ -31,7 +31,6 @@ static syn_ty *new_ty(syn_elab *e, syn_ty_kind kind) {
     t->kind = kind;
     t->leaves = 1;
     t->height = 1;
-    t->prefer = LOOM_DTYPES;
     return t;
 }
 
@@ -246,7 +245,6 @@ static bool join_vars(syn_elab *e, syn_ty *a, syn_ty *b) {
     if (a->mask && b->mask && mask == 0) return false;
     a->no_seq = a->no_seq || b->no_seq;
     if (b->literal > a->literal) a->literal = b->literal;
-    if (a->prefer == LOOM_DTYPES) a->prefer = b->prefer;
     join_watches(a, b);
     b->link = a;
     return mask == a->mask || settle_mask(e, a, mask);

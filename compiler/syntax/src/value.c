@@ -53,6 +53,7 @@ syn_node *loom_syn_need_node(syn_elab *e, syn_value *v, loom_span span, const ch
 syn_env *loom_syn_bind(syn_elab *e, syn_env *env, syn_name *name, syn_value *value) {
     syn_env *entry = LOOM_NEW(e->arena, syn_env);
     *entry = (syn_env){.name = name, .value = value, .next = env};
+    name->bound = true;
     return entry;
 }
 
@@ -63,6 +64,7 @@ syn_env *loom_syn_bind_type(syn_elab *e, syn_env *env, syn_name *name, syn_ty *t
 }
 
 syn_value *loom_syn_lookup(syn_elab *e, syn_env *env, const syn_name *name) {
+    if (!name->bound) return NULL; /* most names of operations never are, and scopes may be long */
     for (; env; env = env->next) {
         loom_syn_step(e);
         if (env->name == name && env->value) return env->value;
@@ -97,7 +99,7 @@ static bool is_near(const char *a, const char *b) {
             row[j] = change < other ? change : other;
         }
     }
-    return row[m] <= (n < 5 ? 1u : 2u);
+    return row[m] <= (n < 6 ? 1u : 2u);
 }
 
 static const char *similar_name(syn_elab *e, syn_env *env, const syn_name *name) {

@@ -1,0 +1,130 @@
+/* Texts that would cost too much, and texts that must not. Every limit of context.h and elab.h has its test here. */
+#include "common/buffer.h"
+#include "support.h"
+
+typedef struct text {
+    loom_buffer b;
+} text;
+
+static void repeat(text *t, const char *part, unsigned n) {
+    for (unsigned i = 0; i < n; i++) loom_buffer_text(&t->b, part);
+}
+
+static void check_limit(text *t, loom_code code, const char *part) {
+    check_error(t->b.data, code, part);
+    loom_buffer_free(&t->b);
+}
+
+static void check_fits(text *t) {
+    compiled c = compile_good(t->b.data);
+    compiled_free(&c);
+    loom_buffer_free(&t->b);
+}
+
+LOOM_TEST(syntax_limits, nesting) {
+    text t = {0};
+    repeat(&t, "entry main = ", 1);
+    repeat(&t, "(", 10000);
+    check_limit(&t, LOOM_E_SYNTAX, "nested more than 200 levels");
+    repeat(&t, "entry main = ", 1);
+    repeat(&t, "-", 10000); /* a comment */
+    check_limit(&t, LOOM_E_SYNTAX, "expected an expression");
+    repeat(&t, "entry main (x: ", 1);
+    repeat(&t, "[]", 10000);
+    check_limit(&t, LOOM_E_SYNTAX, "nested more than 200 levels");
+    repeat(&t, "entry main = ", 1);
+    repeat(&t, "\\x -> ", 10000);
+    check_limit(&t, LOOM_E_SYNTAX, "nested more than 200 levels");
+}
+
+LOOM_TEST(syntax_limits, height) {
+    text t = {0};
+    repeat(&t, "entry main = 1", 1);
+    repeat(&t, " + 1", 900);
+    check_fits(&t);
+    repeat(&t, "entry main = 1", 1);
+    repeat(&t, " + 1", 5000);
+    check_limit(&t, LOOM_E_SYNTAX, "more than 1000 levels");
+}
+
+/* A chain of lets is not deep. */
+LOOM_TEST(syntax_limits, long_chains_of_lets) {
+    text t = {0};
+    repeat(&t, "entry main (x: i64) = ", 1);
+    repeat(&t, "let x = x + 1 in ", 20000);
+    repeat(&t, "x", 1);
+    check_fits(&t);
+}
+
+LOOM_TEST(syntax_limits, expansion_that_doubles) {
+    text t = {0};
+    repeat(&t, "def f0 g x = g (g x)\n", 1);
+    for (int i = 1; i < 60; i++) loom_buffer_printf(&t.b, "def f%d g x = f%d (f%d g) x\n", i, i - 1, i - 1);
+    repeat(&t, "entry main (x: i64) = f59 (+ 1) x", 1);
+    check_limit(&t, LOOM_E_LIMIT, "more than");
+}
+
+LOOM_TEST(syntax_limits, depth_of_expansion) {
+    text t = {0};
+    repeat(&t, "def f0 g x = g x\n", 1);
+    for (int i = 1; i < 300; i++) loom_buffer_printf(&t.b, "def f%d g x = f%d g x\n", i, i - 1);
+    repeat(&t, "entry main (x: i64) = f299 (+ 1) x", 1);
+    check_limit(&t, LOOM_E_LIMIT, "defs used inside each other more than 100 levels");
+}
+
+LOOM_TEST(syntax_limits, types_that_double) {
+    text t = {0};
+    repeat(&t, "entry main (x: i64) = let x = (x, x) ", 1);
+    repeat(&t, "let x = (x, x) ", 50);
+    repeat(&t, "in 1", 1);
+    check_limit(&t, LOOM_E_LIMIT, "a type of more than 4096 scalars");
+    repeat(&t, "type t0 = f32\n", 1);
+    for (int i = 1; i < 60; i++) loom_buffer_printf(&t.b, "type t%d = (t%d, t%d)\n", i, i - 1, i - 1);
+    repeat(&t, "entry main (x: t59) = 1", 1);
+    check_limit(&t, LOOM_E_LIMIT, "more than");
+}
+
+LOOM_TEST(syntax_limits, infinite_types) {
+    check_error("entry main = loop x = [] for i < 3 do [x]", LOOM_E_TYPE, "loop body, against the loop's start value");
+}
+
+LOOM_TEST(syntax_limits, bodies) {
+    text t = {0};
+    repeat(&t, "def m f xs = map f xs\nentry main (xs: []i64) = ", 1);
+    repeat(&t, "map (\\x -> ", 60);
+    repeat(&t, "x", 1);
+    repeat(&t, ") [xs]", 60);
+    compiled c = compile_text(t.b.data); /* whatever it gives, it gives it soon */
+    compiled_free(&c);
+    loom_buffer_free(&t.b);
+}
+
+LOOM_TEST(syntax_limits, instances) {
+    text t = {0};
+    repeat(&t, "def f x = x + 1\n", 1);
+    repeat(&t, "def all x = ", 1);
+    for (int i = 0; i < 50; i++) loom_buffer_printf(&t.b, "let a%d = f (i%d x) ", i, i % 2 ? 64 : 32);
+    repeat(&t, "in a0\nentry main (x: f32) = all x", 1);
+    check_fits(&t);
+}
+
+LOOM_TEST(syntax_limits, size_of_the_text) {
+    size_t n = ((size_t)16 << 20) + 1;
+    char *blanks = malloc(n + 1);
+    LOOM_CHECK(blanks);
+    memset(blanks, ' ', n);
+    blanks[n] = '\0';
+    check_error(blanks, LOOM_E_LIMIT, "at most 16777216 are read");
+    free(blanks);
+}
+
+LOOM_TEST(syntax_limits, memory_of_the_arena) {
+    loom_arena *arena = loom_arena_create(1 << 16);
+    const char *source = "entry main (x: f32) = x";
+    loom_source_file file = {"test.weft", source, strlen(source)};
+    loom_diagnostics d = {0};
+    loom_program *program = NULL;
+    LOOM_FAILS(loom_syntax_compile(arena, &file, 1, &d, &program), LOOM_E_LIMIT);
+    LOOM_CHECK(program == NULL);
+    loom_arena_destroy(arena);
+}
