@@ -284,32 +284,44 @@ static void rows_body(void *context, int thread, int64_t from, int64_t to) {
     }
 }
 
-/* Elements of 8 and 16 bytes from rows `from_stride` apart to columns `to_stride` apart, in squares of 8 by 8: whole
- * cache lines on both sides. */
-#define DEFINE_TRANSPOSE(name, type)                                                                                   \
-    static void name(const type *from, int64_t from_stride, type *to, int64_t to_stride, int64_t rows,                 \
-                     int64_t columns, type factor) {                                                                   \
+typedef struct pair {
+    uint64_t re, im;
+} pair; /* a c128 as bits */
+
+/* Rows ahead that are fetched while rows are transposed: memory answers within about as many. */
+#define ROWS_AHEAD 24
+
+/* A strip of rows into columns of the scratch, and back; in squares of 8 rows, so that whole cache lines are written.
+ * The strip's rows are far apart, which no hardware prefetcher follows. */
+#define DEFINE_TRANSPOSE(type)                                                                                         \
+    static void gather_##type(const type *from, int64_t row_stride, type *to, int64_t column_stride_, int64_t rows,    \
+                              int64_t columns) {                                                                       \
         for (int64_t r = 0; r < rows; r += 8) {                                                                        \
-            int64_t r_end = rows - r < 8 ? rows : r + 8;                                                               \
+            int64_t end = rows - r < 8 ? rows : r + 8;                                                                 \
+            for (int64_t k = r + ROWS_AHEAD; k < end + ROWS_AHEAD && k < rows; k++) {                                  \
+                __builtin_prefetch(from + k * row_stride, 0);                                                          \
+                __builtin_prefetch(from + k * row_stride + columns - 1, 0);                                            \
+            }                                                                                                          \
             for (int64_t c = 0; c < columns; c++) {                                                                    \
-                for (int64_t k = r; k < r_end; k++) {                                                                  \
-                    to[2 * (c * to_stride + k)] = from[2 * (k * from_stride + c)] * factor;                            \
-                    to[2 * (c * to_stride + k) + 1] = from[2 * (k * from_stride + c) + 1] * factor;                    \
-                }                                                                                                      \
+                for (int64_t k = r; k < end; k++) to[c * column_stride_ + k] = from[k * row_stride + c];               \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void scatter_##type(const type *from, int64_t column_stride_, type *to, int64_t row_stride, int64_t rows,   \
+                               int64_t columns) {                                                                      \
+        for (int64_t r = 0; r < rows; r += 8) {                                                                        \
+            int64_t end = rows - r < 8 ? rows : r + 8;                                                                 \
+            for (int64_t k = r + ROWS_AHEAD; k < end + ROWS_AHEAD && k < rows; k++) {                                  \
+                __builtin_prefetch(to + k * row_stride, 1);                                                            \
+                __builtin_prefetch(to + k * row_stride + columns - 1, 1);                                              \
+            }                                                                                                          \
+            for (int64_t k = r; k < end; k++) {                                                                        \
+                for (int64_t c = 0; c < columns; c++) to[k * row_stride + c] = from[c * column_stride_ + k];           \
             }                                                                                                          \
         }                                                                                                              \
     }
-DEFINE_TRANSPOSE(transpose_single, float)
-DEFINE_TRANSPOSE(transpose_double, double)
-
-static void transpose(loom_dtype dtype, const void *from, int64_t from_stride, void *to, int64_t to_stride,
-                      int64_t rows, int64_t columns, double factor) {
-    if (dtype == LOOM_C64) {
-        transpose_single(from, from_stride, to, to_stride, rows, columns, (float)factor);
-    } else {
-        transpose_double(from, from_stride, to, to_stride, rows, columns, factor);
-    }
-}
+DEFINE_TRANSPOSE(uint64_t)
+DEFINE_TRANSPOSE(pair)
 
 /* Strip number `s` of the axis: strips of one outer index one after the other. */
 static void strip_of_columns(const pass *p, char *scratch, int64_t s) {
@@ -320,12 +332,21 @@ static void strip_of_columns(const pass *p, char *scratch, int64_t s) {
     int64_t first = s % strips * a->width;
     int64_t width = a->inner - first < a->width ? a->inner - first : a->width;
     char *base = p->out + (size_t)(s / strips * a->length * a->inner + first) * element;
-    transpose(dtype, base, a->inner, scratch, stride, a->length, width, 1);
+    if (dtype == LOOM_C64) {
+        gather_uint64_t((const uint64_t *)base, a->inner, (uint64_t *)scratch, stride, a->length, width);
+    } else {
+        gather_pair((const pair *)base, a->inner, (pair *)scratch, stride, a->length, width);
+    }
     for (int64_t c = 0; c < width; c++) {
         char *column = scratch + (size_t)(c * stride) * element;
         strip_unscaled(a->fft, column, column, 1);
+        if (p->factor != 1) scale(dtype, column, a->length, p->factor);
     }
-    transpose(dtype, scratch, stride, base, a->inner, width, a->length, p->factor);
+    if (dtype == LOOM_C64) {
+        scatter_uint64_t((const uint64_t *)scratch, stride, (uint64_t *)base, a->inner, a->length, width);
+    } else {
+        scatter_pair((const pair *)scratch, stride, (pair *)base, a->inner, a->length, width);
+    }
 }
 
 static void columns_body(void *context, int thread, int64_t from, int64_t to) {
