@@ -17,68 +17,91 @@ typedef struct loom_executor loom_executor;
 typedef struct loom_run loom_run;
 
 typedef struct loom_executor_options {
-    int threads;            /* 0: all cores this process may use */
-    uint64_t memory;        /* bytes for buffers; 0: three quarters of the machine's */
+    int threads;     /* 0: all cores this process may use */
+    uint64_t memory; /* bytes for buffers; 0: three quarters of the machine's */
 } loom_executor_options;
 
 LOOM_MUST_USE loom_status *loom_executor_create(const loom_executor_options *options, loom_executor **executor);
 void loom_executor_destroy(loom_executor *executor);
-/* The running call returns LOOM_E_CANCELLED soon. Has no effect on later calls. A fold that was cancelled may have spoilt the
- * accumulator (see loom_run_is_spoilt). */
+/* The running call returns LOOM_E_CANCELLED soon. Has no effect on later calls. A fold that was cancelled may have
+ * spoilt the accumulator (see loom_run_is_spoilt). */
 void loom_executor_cancel(loom_executor *executor);
 
 /* "triple;cpu;features" of this machine, for the compile request. Static string. */
 const char *loom_worker_target(void);
 
 typedef struct loom_run_description {
-    const void *program; size_t program_length; /* staged program (for interpreted functions and whole programs) */
-    const loom_graph *graph; uint32_t stage;
+    const void *program;
+    size_t program_length; /* staged program (for interpreted functions and whole programs) */
+    const loom_graph *graph;
+    uint32_t stage;
     bool interpret;
-    const void *plan; size_t plan_length;       /* not interpret: */
-    const void *object; size_t object_length;
-    loom_value *const *inputs;                  /* by stage input; the run takes references */
-    uint32_t n_constants; loom_value *const *constants; /* per stream: the segment's constant fields (leaves with names), or NULL */
+    const void *plan;
+    size_t plan_length; /* not interpret: */
+    const void *object;
+    size_t object_length;
+    loom_value *const *inputs; /* by stage input; the run takes references */
+    uint32_t n_constants;
+    loom_value *const *constants; /* per stream: the segment's constant fields (leaves with names), or NULL */
 } loom_run_description;
 
-LOOM_MUST_USE loom_status *loom_run_create(loom_executor *executor, const loom_run_description *description, loom_run **run);
+LOOM_MUST_USE loom_status *loom_run_create(loom_executor *executor, const loom_run_description *description,
+                                           loom_run **run);
 void loom_run_destroy(loom_run *run);
 
-/* Folds one block (or several adjacent ones in one go) into the accumulator. streams[s]: the elements of stream s, all of
- * equal count; `first`: stream position of the first one; `block`: number of the (first) block, for errors and order.
- * COLLECT and STREAM outputs are kept by block. A block whose buffers do not fit the memory is processed in several chunks.
- * On an error nothing of the block is in the accumulator, unless the error came after a permute had begun to write to it (an
- * error inside the permute itself, or in a later chunk of the same block): then the accumulator is spoilt, and the caller
- * fences the epoch and calls loom_run_drop. */
-LOOM_MUST_USE loom_status *loom_run_fold(loom_run *run, loom_value *const *streams, int64_t block, int64_t n_blocks, int64_t first);
+/* Folds one block (or several adjacent ones in one go) into the accumulator. streams[s]: the elements of stream s, all
+ * of equal count; `first`: stream position of the first one; `block`: number of the (first) block, for errors and
+ * order. COLLECT and STREAM outputs are kept by block. A block whose buffers do not fit the memory is processed in
+ * several chunks. On an error nothing of the block is in the accumulator, unless the error came after a permute had
+ * begun to write to it (an error inside the permute itself, or in a later chunk of the same block): then the
+ * accumulator is spoilt, and the caller fences the epoch and calls loom_run_drop. */
+LOOM_MUST_USE loom_status *loom_run_fold(loom_run *run, loom_value *const *streams, int64_t block, int64_t n_blocks,
+                                         int64_t first);
 
-/* True after a fold that left part of a failing block in the accumulator: folding and taking a delta are then refused. */
+/* True after a fold that left part of a failing block in the accumulator: folding and taking a delta are then refused.
+ */
 bool loom_run_is_spoilt(const loom_run *run);
 /* Empties the accumulator: what was folded since the last delta is gone. The run can be used on. */
 void loom_run_drop(loom_run *run);
 
-/* A delta: content of the accumulator, one value per output. If an output is ordered (FOLD and REDUCE with ORDER_ADJACENT,
- * COLLECT, STREAM) there is one part per maximal run of blocks, ascending; outputs that merge in any order stand in part 0
- * alone and are NULL in the others. Without ordered outputs there is one part; first_block is then the least block and
- * n_blocks the number of blocks, which need not be adjacent. No blocks: no parts. Values may outlive run and executor. */
-typedef struct loom_delta_part { int64_t first_block, n_blocks; loom_value **outputs; /* n_outputs; NULL if empty */ } loom_delta_part;
-typedef struct loom_delta { uint32_t n_outputs; size_t n_parts; loom_delta_part *parts; } loom_delta;
+/* A delta: content of the accumulator, one value per output. If an output is ordered (FOLD and REDUCE with
+ * ORDER_ADJACENT, COLLECT, STREAM) there is one part per maximal run of blocks, ascending; outputs that merge in any
+ * order stand in part 0 alone and are NULL in the others. Without ordered outputs there is one part; first_block is
+ * then the least block and n_blocks the number of blocks, which need not be adjacent. No blocks: no parts. Values may
+ * outlive run and executor. */
+typedef struct loom_delta_part {
+    int64_t first_block, n_blocks;
+    loom_value **outputs; /* n_outputs; NULL if empty */
+} loom_delta_part;
+typedef struct loom_delta {
+    uint32_t n_outputs;
+    size_t n_parts;
+    loom_delta_part *parts;
+} loom_delta;
 LOOM_MUST_USE loom_status *loom_run_take_delta(loom_run *run, loom_delta **delta);
 void loom_delta_destroy(loom_delta *delta);
 uint64_t loom_run_accumulator_bytes(const loom_run *run);
 
-/* merge_j: joins two partial results of output j (a is the earlier one). *merged has a reference of its own; it is `a` itself,
- * changed, where the caller's reference to a is the only one and its memory this process's own (not a mapped file). */
-LOOM_MUST_USE loom_status *loom_run_merge(loom_run *run, uint32_t output, loom_value *a, loom_value *b, loom_value **merged);
+/* merge_j: joins two partial results of output j (a is the earlier one). *merged has a reference of its own; it is `a`
+ * itself, changed, where the caller's reference to a is the only one and its memory this process's own (not a mapped
+ * file). */
+LOOM_MUST_USE loom_status *loom_run_merge(loom_run *run, uint32_t output, loom_value *a, loom_value *b,
+                                          loom_value **merged);
 /* The value of an output of a stream without blocks (the neutral partial result), and the final value of slot j. */
 LOOM_MUST_USE loom_status *loom_run_empty(loom_run *run, uint32_t output, loom_value **value);
 LOOM_MUST_USE loom_status *loom_run_finish(loom_run *run, uint32_t output, loom_value *merged, loom_value **value);
 
 /* ARRAY and WHOLE stages. For WHOLE, `pull` gives block after block of all streams (NULL value at the end). */
 typedef loom_status *(*loom_pull)(void *context, int64_t block, loom_value **streams /* n_streams */, bool *end);
-LOOM_MUST_USE loom_status *loom_run_array(loom_run *run, loom_pull pull, void *context, loom_value **outputs /* n_outputs */);
+LOOM_MUST_USE loom_status *loom_run_array(loom_run *run, loom_pull pull, void *context,
+                                          loom_value **outputs /* n_outputs */);
 
 /* Seconds spent by action label since creation; for --json and profiles. */
-typedef struct loom_run_time { const char *label; double seconds; uint64_t calls; } loom_run_time;
+typedef struct loom_run_time {
+    const char *label;
+    double seconds;
+    uint64_t calls;
+} loom_run_time;
 size_t loom_run_times(const loom_run *run, const loom_run_time **times);
 
 #endif
