@@ -176,6 +176,8 @@ LOOM_TEST(syntax_elaborate, entries) {
     LOOM_CHECK(loom_program_entry(c.program, NULL)->entry);
     LOOM_CHECK_STR(loom_program_entry(c.program, NULL)->name, "main");
     compiled_free(&c);
-    compile_good("def only_a_library x = x + 1");
+    compiled library = compile_good("def only_a_library x = x + 1");
+    LOOM_CHECK_EQ_INT(library.program->n_functions, 0);
+    compiled_free(&library);
     check_error("def never_called (x: f32) = x + true", LOOM_E_TYPE, "`+` needs a number");
 }

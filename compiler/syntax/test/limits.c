@@ -64,6 +64,19 @@ LOOM_TEST(syntax_limits, expansion_that_doubles) {
     check_limit(&t, LOOM_E_LIMIT, "more than");
 }
 
+/* Tall expressions whose deepest parts expand to tall expressions. */
+LOOM_TEST(syntax_limits, recursion) {
+    text t = {0};
+    repeat(&t, "def f0 g x = x\n", 1);
+    for (int i = 1; i < 10; i++) {
+        loom_buffer_printf(&t.b, "def f%d g x = f%d g x", i, i - 1);
+        repeat(&t, " + g 1", 300);
+        repeat(&t, "\n", 1);
+    }
+    repeat(&t, "entry main (x: i64) = f9 id x", 1);
+    check_limit(&t, LOOM_E_LIMIT, "expressions nested more than 1500 levels");
+}
+
 LOOM_TEST(syntax_limits, depth_of_expansion) {
     text t = {0};
     repeat(&t, "def f0 g x = g x\n", 1);

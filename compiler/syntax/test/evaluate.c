@@ -1,0 +1,190 @@
+/* What programs mean, told by the interpreter: each text has an entry `main` that must be true. Covers the prelude, and
+ * whatever of the language the front end says with simpler operations. */
+#include "compiler/interp/interp.h"
+#include "support.h"
+
+static void check_true(const char *text) {
+    compiled c = compile_good(text);
+    const loom_function *f = loom_program_entry(c.program, "main");
+    LOOM_CHECK(f);
+    loom_interp_options options = {0};
+    loom_value *result = NULL;
+    loom_status *status =
+        loom_interp_call(c.program, (uint32_t)(f - c.program->functions), NULL, &options, &result, NULL);
+    if (status) loom_test_fail(__FILE__, __LINE__, "%s\nfails: %s", text, loom_status_text(status));
+    if (!*(const bool *)result->leaves[0].data) loom_test_fail(__FILE__, __LINE__, "not true: %s", text);
+    loom_value_unref(result);
+    compiled_free(&c);
+}
+
+/* Must end with an error at this line of the text. */
+static void check_fails(const char *text, unsigned line) {
+    compiled c = compile_good(text);
+    const loom_function *f = loom_program_entry(c.program, "main");
+    loom_interp_options options = {0};
+    loom_value *result = NULL;
+    loom_status *status =
+        loom_interp_call(c.program, (uint32_t)(f - c.program->functions), NULL, &options, &result, NULL);
+    if (!status) loom_test_fail(__FILE__, __LINE__, "does not fail: %s", text);
+    LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_RUNTIME);
+    LOOM_CHECK_EQ_INT(loom_status_span(status).line, line);
+    loom_status_free(status);
+    compiled_free(&c);
+}
+
+/* Equality of arrays, in Weft. */
+#define SAME                  "def same xs ys = length xs == length ys && and (map2 (==) xs ys)\n"
+#define IS(expression, array) check_true(SAME "entry main = same (" expression ") " array)
+#define TRUE(expression)      check_true("entry main = " expression)
+
+LOOM_TEST(syntax_evaluate, ranges) {
+    IS("0..<4", "[0, 1, 2, 3]");
+    IS("0i64..<4", "[0, 1, 2, 3]");
+    IS("2...5", "[2, 3, 4, 5]");
+    IS("5..>2", "[5, 4, 3]");
+    IS("0..3..<10", "[0, 3, 6, 9]");
+    IS("0..3..<9", "[0, 3, 6]");
+    IS("0..3...9", "[0, 3, 6, 9]");
+    IS("9..7...0", "[9, 7, 5, 3, 1]");
+    IS("9..7..>1", "[9, 7, 5, 3]");
+    IS("250u8..<255", "[250, 251, 252, 253, 254]");
+    IS("3...2", "([]: []i32)");
+    check_fails("entry main = length (3...1) == 0", 1);
+    check_fails("entry main = length (1..1..<3) == 0", 1);
+}
+
+LOOM_TEST(syntax_evaluate, prelude) {
+    TRUE("sum [1, 2, 3] == 6 && product [1, 2, 3] == 6");
+    TRUE("minimum [3, 1, 2] == 1 && maximum [3f32, 1, 2] == 3");
+    TRUE("maximum ([]: []f32) == -inf && minimum ([]: []i8) == 127");
+    TRUE("all (> 0) [1, 2] && any (> 1) [1, 2] && !(any (> 2) [1, 2]) && and [true] && !(or [false])");
+    TRUE("count (> 1) [1, 2, 3] == 2");
+    TRUE("head [1, 2] == 1 && last [1, 2] == 2 && null ([]: []f32)");
+    IS("init [1, 2, 3]", "[1, 2]");
+    IS("tail [1, 2, 3]", "[2, 3]");
+    IS("take 2 [1, 2, 3]", "[1, 2]");
+    IS("drop 2 [1, 2, 3]", "[3]");
+    IS("(split 1 [1, 2, 3]).1", "[2, 3]");
+    IS("imap (\\i x -> i * x) [1, 2, 3]", "[0, 2, 6]");
+    IS("reduce_by_index [1, 1, 1] (+) 0 [0, 2, 2, 9] [1, 2, 3, 4]", "[2, 1, 6]");
+    IS("hist (+) 0 3 [0, 2, 2, -1] [1, 2, 3, 4]", "[1, 0, 5]");
+    TRUE("clamp 0 10 11 == 10 && clamp 0 10 (-1) == 0 && clamp 0 10 5 == 5");
+    TRUE("iterate 3 (* 2) 1 == 8 && iterate_while (< 100) (* 3) 1 == 243");
+    TRUE("(id >-> (+ 1)) 1 == 2 && ((+ 1) <-< (* 2)) 3 == 7 && flip (-) 1 3 == 2 && uncurry (+) (1, 2) == 3");
+    TRUE("is_inf (1f32 / 0) && !(is_inf 1f64) && is_nan (0f32 / 0)");
+}
+
+LOOM_TEST(syntax_evaluate, indexing) {
+    IS("[1, 2, 3, 4][1:3]", "[2, 3]");
+    IS("[1, 2, 3, 4][::2]", "[1, 3]");
+    IS("[1, 2, 3][::-1]", "[3, 2, 1]");
+    IS("[[1, 2], [3, 4], [5, 6]][1:, 0]", "[3, 5]");
+    IS("flatten ([[1, 2], [3, 4], [5, 6]][:2, ::-1])", "[2, 1, 4, 3]");
+    IS("[1, 2, 3] with [1] = 5", "[1, 5, 3]");
+    IS("[1, 2, 3] with [1:] = [5, 6]", "[1, 5, 6]");
+    IS("[1, 2, 3] with [:0] = []", "[1, 2, 3]");
+    IS("flatten ([[1, 2], [3, 4]] with [0, 1] = 9)", "[1, 9, 3, 4]");
+    check_fails("entry main =\n  [1, 2][2] == 0", 2);
+    check_fails("entry main =\n  length ([1, 2] with [1:3] = [1, 2]) == 0", 2);
+    check_fails("entry main =\n  length ([1, 2] with [0:2] = [1]) == 0", 2);
+}
+
+LOOM_TEST(syntax_evaluate, arithmetic) {
+    TRUE("-7 / 2 == -4 && -7 % 2 == 1 && -7 // 2 == -3 && -7 %% 2 == -1");
+    TRUE("-5.5 % 2.0 == 0.5 && 2 ** 10 == 1024 && 2.0 ** 0.5 == sqrt 2");
+    TRUE("(1 << 4 | 3) ^ 1 == 18 && !0i8 == -1 && -8 >> 1 == -4 && popc 7u8 == 3");
+    TRUE("complex 1 2 * complex 3 4 == complex (-5) 10 && abs (complex 3 4) == 5 && conj (complex 1 2) == complex 1 "
+         "(-2)");
+    TRUE("re (scale 2 (complex 1 3)) == 2 && im (cis 0.0) == 0");
+    TRUE("f32 (i64 3000000000) == 3e9 && i8 300 == 44 && i32 2.9 == 2 && i32 (-2.9) == -2 && u8 (-1) == 255");
+    TRUE("like 1u8 300 == 44 && i32.highest + 1 == i32.lowest && f64.pi > 3");
+    TRUE("1 + 2 * 3 == 7 && (2 -) 1 == 1 && (- 1) == -1 && (/ 2) 6 == 3");
+    check_fails("entry main =\n  let z = 0 in 1 / z == 0", 2);
+}
+
+LOOM_TEST(syntax_evaluate, lazy_and_conditional) {
+    TRUE("let xs = [1] in !(length xs > 1 && xs[1] == 0)");
+    TRUE("let xs = [1] in length xs == 1 || xs[1] == 0");
+    TRUE("let z = 0 in if z == 0 then true else 1 / z == 0");
+    check_true("def table = assert false [1, 2]\nentry main = let n = 0 in if n > 0 then table[0] == 1 else true");
+    check_fails("entry main =\n  assert (1 > 2) true", 2);
+}
+
+LOOM_TEST(syntax_evaluate, loops) {
+    TRUE("(loop s = 0 for i < 5 do s + i) == 10");
+    TRUE("(loop (a, b) = (0, 1) for _ < 10 do (b, a + b)).0 == 55");
+    TRUE("(loop s = 0 for x in [1, 2, 3] do s * 10 + x) == 123");
+    TRUE("(loop (n, k) = (27, 0) while n != 1 do (if n % 2 == 0 then n / 2 else 3 * n + 1, k + 1)).1 == 111");
+    IS("loop xs = [1] for i < 3 do xs ++ xs", "(replicate 8 1)");
+    check_fails("entry main =\n  length (loop xs: [1]i32 = [1] for i < 2 do\n  xs ++ xs) == 4", 2);
+}
+
+LOOM_TEST(syntax_evaluate, claims) {
+    check_true("def f [n] (xs: [n]f32) (ys: [n]f32) = n entry main = f [1, 2] [3, 4] == 2");
+    check_fails("def f [n] (xs: [n]f32)\n  (ys: [n]f32) = n\nentry main = f [1, 2] [3] == 2", 2);
+    check_true("def f [n][m] (xs: [n][m]f32) : [m][n]f32 = transpose xs entry main = length (f [[1, 2]]) == 2");
+    check_fails("def f [n] (xs: [n]f32) :\n  [n]f32 = xs ++ xs\nentry main = length (f [1]) == 2", 2);
+    check_fails("def f [m] (xs: [][m]f32) = m\nentry main = f [[1], [2, 3]] == 2", 1);
+    check_true("def f [m] (xs: [][m]f32) = m entry main = f [] == 0");
+    check_true("type r [k] = {a: [k]f32, b: [k]i32}\n"
+               "def f [k] (rs: [](r [k])) = k entry main = f [{a = [1, 2], b = [3, 4]}] == 2");
+    check_fails("type r [k] = {a: [k]f32, b: [k]i32}\n"
+                "def f [k] (rs: [](r [k])) = k entry main = f [{a = [1, 2], b = [3]}] == 2",
+                1);
+    check_true("entry main = length ((unflatten (iota 6) : [2][3]i64)[0]) == 3");
+    check_fails("entry main =\n  length (unflatten (iota 6) : [2][4]i64) == 2", 2);
+    check_true("def f [k] (s: seq {a: [k]i64, b: [k]i64}) = fold_seq (+) 0 (map_seq (\\e -> sum e.a) s)\n"
+               "entry main = f (rows [{a = [1], b = [2]}, {a = [1, 2], b = [3, 4]}]) == 4");
+    check_fails("def f [k] (s: seq {a: [k]i64,\n  b: [k]i64}) = fold_seq (+) 0 (map_seq (\\e -> sum e.a) s)\n"
+                "entry main = f (rows [{a = [1], b = [2, 3]}]) == 1",
+                2);
+}
+
+LOOM_TEST(syntax_evaluate, arrays) {
+    IS("filter (> 1) [1, 2, 3]", "[2, 3]");
+    IS("scan (+) 0 [1, 2, 3]", "[1, 3, 6]");
+    IS("scan_ex (+) 0 [1, 2, 3]", "[0, 1, 3]");
+    IS("scan_right (+) 0 [1, 2, 3]", "[6, 5, 3]");
+    TRUE("(scan_total (+) 0 [1, 2, 3]).1 == 6");
+    IS("scatter [0, 0, 0] [2, 0, 2, 5] [1, 2, 3, 4]", "[2, 0, 3]");
+    IS("gather [5, 6, 7] [2, 0]", "[7, 5]");
+    IS("backpermute [0, 0, 0] (\\i -> i - 1) [7, 8]", "[0, 7, 8]");
+    IS("flatten (backpermute (replicate 2 (replicate 3 0)) (\\(i, j) -> (i, j)) [[1, 2]])", "[1, 2, 0, 0, 0, 0]");
+    IS("flatten (backpermute (replicate 2 [0]) (\\(i: i64) -> 1 - i) [[1], [2]])", "[2, 1]");
+    IS("flatten (permute (map2 (+)) [[0, 0], [1, 1]] [1, 1] [[1, 2], [3, 4]])", "[0, 0, 5, 7]");
+    IS("permute (+) [0, 0] [[0, 1], [1]] [[1, 2], [3]]", "[1, 5]");
+    IS("flatten (permute (+) [[0, 0], [0, 0]] [(0, 1), (1, 0), (1, 0)] [1, 2, 3])", "[0, 1, 5, 0]");
+    IS("rotate 1 [1, 2, 3]", "[2, 3, 1]");
+    IS("reverse [1, 2, 3] ++ [4]", "[3, 2, 1, 4]");
+    IS("flatten (transpose [[1, 2], [3, 4]])", "[1, 3, 2, 4]");
+    TRUE("let (n, m) = extent [[1, 2, 3], [4, 5, 6]] in n == 2 && m == 3");
+    check_fails("entry main =\n  (extent [[1, 2], [3]]).1 == 2", 2);
+    IS("(unzip (map (\\x -> (x, x + 1)) [1, 2])).1", "[2, 3]");
+    IS("map (.y) [{x = 1, y = 2}, {y = 3, x = 4}]", "[2, 3]");
+    IS("reshape 4 [[1, 2], [3, 4]]", "[1, 2, 3, 4]");
+    TRUE("(reshape (2, 1, 2) [1, 2, 3, 4])[1, 0, 1] == 4");
+    TRUE("abs (re (sum (ifft (fft (map c128 [1, 2, 3])))) - 6) < 1e-12");
+    TRUE("fold1 max [1, 5, 2] == 5 && reduce_comm (+) 0 [1, 2] == 3");
+    TRUE("length (map3 (\\a b c -> a + b + c) [1] [2] [3]) == 1 && (zip3 [1] [2] [3])[0].2 == 3");
+    check_fails("entry main =\n  length (zip [1] [2, 3]) == 1", 2);
+}
+
+LOOM_TEST(syntax_evaluate, sequences) {
+    TRUE("fold_seq (+) 0 (map_seq (* 2) (rows [1, 2, 3])) == 12");
+    IS("from_seq (filter_seq (> 1) (rows [1, 2, 3]))", "[2, 3]");
+    IS("from_seq (scan_seq (+) 0 (rows [1, 2, 3]))", "[1, 3, 6]");
+    IS("from_seq (map_seq (\\(i, x) -> i * x) (enumerate_seq (rows [1, 2, 3])))", "[0, 2, 6]");
+    IS("from_seq (zip_with_seq (-) (rows [5, 6]) (rows [1, 2]))", "[4, 4]");
+    IS("permute_seq (+) [1, 1] (rows [0, 1, 1]) (rows [1, 2, 3])", "[2, 6]");
+    TRUE("reduce_seq 0 (\\z xs -> z + sum xs) (+) (rows [1, 2, 3]) == 6");
+    IS("from_seq (group_seq 3 (\\x -> [x, x + 1]) (rows [0, 1, 1]) (\\k ys -> k * 10 + fold_seq (+) 0 ys))",
+       "[0, 12, 22]");
+    check_true("def total s = fold_seq (+) 0 s\nentry main = total (rows [1, 2]) == 3 && total (rows [1.5]) == 1.5");
+}
+
+LOOM_TEST(syntax_evaluate, genericity) {
+    check_true("def scaled x = x * like x 0.5\nentry main = scaled 3f32 == 1.5 && scaled 3f64 == 1.5");
+    check_true("def poly 'a (c: []a) (x: a) = loop acc = c[0] for k in drop 1 c do acc * x + k\n"
+               "entry main = poly [1, 2, 3] 2 == 11 && poly [1, 2, 3] 2f32 == 11 && poly [1] (complex 0 1) == 1");
+    check_true("def twice f = f >-> f\nentry main = twice (+ 3) 1 == 7 && (twice (map (* 2)) [1, 2] |> sum) == 12");
+}
