@@ -139,7 +139,8 @@ loom_place loom_fn_buffer(loom_fn *fn, uint32_t buffer) {
     LLVMValueRef index = loom_fn_i64(fn, buffer);
     LLVMValueRef address = LLVMBuildInBoundsGEP2(fn->entry, g->ptr, frame_member(fn, FRAME_BUFFERS), &index, 1, "");
     LLVMValueRef base = load_member(fn, g->ptr, address);
-    LLVMSetMetadata(base, g->md_align, g->align64_md);
+    /* What the executor allocates is aligned; inputs and columns stand where their value or message has them. */
+    if (g->buffers.at[buffer].storage == LOOM_STORE_TEMP) LLVMSetMetadata(base, g->md_align, g->align64_md);
     fn->touched[buffer] = true;
     return (loom_place){.base = base, .scope = buffer, .constant = g->buffers.at[buffer].storage <= LOOM_STORE_FIRST};
 }

@@ -66,7 +66,9 @@ static void schedule_region(scheduler *s, loom_region *region, int force) {
     loom_lifted *l = s->l;
     double bytes = 0;
     uint32_t local = 0;
-    if (region->end - region->first < 2 || !loom_schedule_diagonal(l, region->first)) return;
+    if (region->end - region->first < 2 || s->parent[region->first] != LOOM_NONE ||
+        !loom_schedule_diagonal(l, region->first))
+        return;
     for (loom_lop_id id = region->first; id < region->end; id++) {
         for (uint32_t j = 0; j < l->ops[id].n_results; j++) {
             loom_lvalue_id r = l->ops[id].results[j];

@@ -1,0 +1,162 @@
+/* The driver as gridloomd uses it: requests and replies, the cache, steps down the ladder, explain. */
+#include "common/file.h"
+#include "compiler/driver/driver.h"
+#include "loom_test.h"
+#include "passes.h"
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char dotp[] = "entry main (xs: seq f32) (ys: seq f32) : f32 = fold_seq (+) 0 (zip_with_seq (*) xs ys)";
+
+static void encode_program(loom_arena *arena, const char *text, char **bytes, size_t *length) {
+    loom_source_file file = {.name = "a.weft", .text = text, .length = strlen(text)};
+    loom_diagnostics diagnostics = {0};
+    loom_program *program;
+    LOOM_OK(loom_syntax_compile(arena, &file, 1, &diagnostics, &program));
+    LOOM_OK(loom_program_encode(program, bytes, length));
+}
+
+typedef struct session {
+    loom_arena *arena;
+    loom_compile_reply graph, stage;
+    loom_compile_request request;
+    char *target, *program;
+} session;
+
+static void open_session(session *s, const char *text) {
+    *s = (session){.arena = loom_arena_create(0), .target = loom_driver_host()};
+    loom_compile_request graph = {.what = LOOM_COMPILE_GRAPH, .entry = "main"};
+    encode_program(s->arena, text, &s->program, &graph.program_length);
+    graph.program = s->program;
+    loom_driver_compile(s->arena, &graph, &s->graph);
+    LOOM_OK(s->graph.error);
+    static const int64_t chunk[] = {-2};
+    static const loom_leaf_shape shapes[] = {{1, chunk, false}, {1, chunk, false}};
+    s->request = (loom_compile_request){.what = LOOM_COMPILE_STAGE,
+                                        .program = s->graph.program,
+                                        .program_length = s->graph.program_length,
+                                        .graph = s->graph.graph,
+                                        .graph_length = s->graph.graph_length,
+                                        .n_shapes = 2,
+                                        .shapes = shapes,
+                                        .target = s->target,
+                                        .debug = true};
+}
+
+static void close_session(session *s) {
+    free(s->target);
+    free(s->program);
+    loom_arena_destroy(s->arena);
+}
+
+LOOM_TEST(driver, stage) {
+    session s;
+    open_session(&s, dotp);
+    loom_driver_compile(s.arena, &s.request, &s.stage);
+    LOOM_OK(s.stage.error);
+    LOOM_CHECK(!s.stage.interpret && !s.stage.cached && s.stage.object_length > 0);
+    loom_plan *plan;
+    LOOM_OK(loom_plan_decode(s.arena, s.stage.plan, s.stage.plan_length, &plan));
+    LOOM_CHECK_STR(plan->target, s.target);
+    LOOM_CHECK_EQ_INT(plan->n_outputs, 1);
+    close_session(&s);
+}
+
+static char *only_entry(const char *folder) {
+    DIR *dir = opendir(folder);
+    char *found = NULL;
+    for (struct dirent *d; (d = readdir(dir));) {
+        if (strstr(d->d_name, ".stage")) {
+            LOOM_CHECK(!found);
+            found = malloc(strlen(folder) + strlen(d->d_name) + 2);
+            sprintf(found, "%s/%s", folder, d->d_name);
+        }
+    }
+    closedir(dir);
+    return found;
+}
+
+LOOM_TEST(driver, cache) {
+    char folder[] = "/tmp/loom-cache-XXXXXX";
+    LOOM_CHECK(mkdtemp(folder));
+    session s;
+    open_session(&s, dotp);
+    s.request.cache = folder;
+    loom_compile_reply first, second, third;
+    loom_driver_compile(s.arena, &s.request, &first);
+    LOOM_CHECK(!first.error && !first.cached);
+    loom_driver_compile(s.arena, &s.request, &second);
+    LOOM_CHECK(!second.error && second.cached && second.object_length == first.object_length);
+    LOOM_CHECK(memcmp(second.object, first.object, first.object_length) == 0 &&
+               second.plan_length == first.plan_length);
+    /* A changed byte is a miss and is replaced. */
+    char *path = only_entry(folder), *data;
+    size_t length;
+    LOOM_OK(loom_file_read(path, 1 << 24, &data, &length));
+    data[length / 2] ^= 1;
+    LOOM_OK(loom_file_write(path, data, length, false));
+    loom_driver_compile(s.arena, &s.request, &third);
+    LOOM_CHECK(!third.error && !third.cached);
+    loom_driver_compile(s.arena, &s.request, &third);
+    LOOM_CHECK(third.cached);
+    /* A folder that others can write to is not used. */
+    chmod(folder, 0777);
+    loom_driver_compile(s.arena, &s.request, &third);
+    LOOM_CHECK(!third.error && !third.cached);
+    free(data);
+    free(path);
+    loom_remove_tree(folder);
+    close_session(&s);
+}
+
+LOOM_TEST(driver, refuses) {
+    session s;
+    loom_compile_reply reply;
+    open_session(&s, dotp);
+    s.request.stage = 7;
+    loom_driver_compile(s.arena, &s.request, &reply);
+    LOOM_FAILS(reply.error, LOOM_E_DATA);
+    s.request.stage = 0;
+    s.request.n_shapes = 1;
+    loom_driver_compile(s.arena, &s.request, &reply);
+    LOOM_FAILS(reply.error, LOOM_E_DATA);
+    s.request.n_shapes = 2;
+    s.request.target = "no target at all";
+    loom_driver_compile(s.arena, &s.request, &reply);
+    LOOM_FAILS(reply.error, LOOM_E_CONFIG);
+    s.request.program = "rubbish";
+    s.request.program_length = 7;
+    loom_driver_compile(s.arena, &s.request, &reply);
+    LOOM_CHECK(reply.error != NULL);
+    loom_status_free(reply.error);
+    close_session(&s);
+}
+
+static char *explained(const char *stage, const char *text) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_source_file file = {.name = "a.weft", .text = text, .length = strlen(text)};
+    loom_diagnostics diagnostics = {0};
+    loom_explain_request request = {.stage = stage, .files = &file, .n_files = 1};
+    char *out = NULL;
+    size_t length;
+    FILE *to = open_memstream(&out, &length);
+    LOOM_OK(loom_driver_explain(arena, &request, &diagnostics, to));
+    fclose(to);
+    loom_arena_destroy(arena);
+    return out;
+}
+
+LOOM_TEST(driver, explain) {
+    static const char *const expected[][2] = {
+        {"ast", "fold_seq"},      {"core", "fold_seq"},          {"simplified", "fold_seq"}, {"stages", "fold"},
+        {"shapes", "[chunk]f32"}, {"lifted", "reduce"},          {"fused", "reduce"},        {"schedule", "reduce"},
+        {"llvm", "@loom_reduce"}, {"plan", "reduce loom_reduce"}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        char *text = explained(expected[i][0], dotp);
+        LOOM_CHECK_HAS(text, expected[i][1]);
+        free(text);
+    }
+    loom_explain_request request = {.stage = "colour"};
+    LOOM_FAILS(loom_driver_explain(NULL, &request, NULL, stdout), LOOM_E_USAGE);
+}
