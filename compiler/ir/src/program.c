@@ -108,3 +108,24 @@ const loom_function *loom_program_entry(const loom_program *p, const char *name)
     }
     return !name && entries == 1 ? only : NULL;
 }
+
+/* Backwards with the stack of bodies around the present node. No two bodies that have nodes end at the same place: the
+ * user of the inner one would have to stand after its end and before the outer one's. */
+loom_body_id *loom_program_owners(const loom_program *p, loom_arena *arena) {
+    loom_body_id *owner = LOOM_NEW_ARRAY(arena, loom_body_id, (size_t)p->n_nodes + 1);
+    loom_body_id *ending = LOOM_NEW_ARRAY(arena, loom_body_id, (size_t)p->n_nodes + 1);
+    loom_body_id open[LOOM_MAX_BODY_NESTING + 1];
+    uint32_t n_open = 0;
+    for (loom_body_id b = 0; b < p->n_bodies; b++) {
+        if (p->bodies[b].first < p->bodies[b].end) ending[p->bodies[b].end] = b + 1;
+    }
+    for (loom_node_id id = p->n_nodes; id-- > 0;) {
+        if (ending[id + 1]) {
+            assert(n_open <= LOOM_MAX_BODY_NESTING);
+            open[n_open++] = ending[id + 1] - 1;
+        }
+        owner[id] = open[n_open - 1];
+        while (n_open && p->bodies[open[n_open - 1]].first == id) n_open--;
+    }
+    return owner;
+}

@@ -1,9 +1,8 @@
 /* Interpreter of typed core: the judge of compiled code, `gridloom eval`, and the last rung of the ladder.
  *
  * Naive on purpose: evaluates a function of a program on values. Sequences are evaluated as finite lists: a `seq t`
- * parameter is given as a value of type []t. Scalar functions are those of compiler/interp/math (one set; generated code
- * inlines the same).
- * Threads: an evaluation uses only its own memory; several may run at once on one program.
+ * parameter is given as a value of type []t. Scalar functions are those of compiler/interp/math (one set; generated
+ * code inlines the same). Threads: an evaluation uses only its own memory; several may run at once on one program.
  * Errors: LOOM_E_RUNTIME with the span of the node and, inside maps, the element index path in a note.
  */
 #ifndef LOOM_COMPILER_INTERP_INTERP_H
@@ -13,21 +12,23 @@
 #include "compiler/ir/core.h"
 
 typedef struct loom_interp_options {
-    uint64_t memory_limit; /* bytes of values alive; 0: none */
-    uint64_t work_limit;   /* evaluations; 0: none */
+    uint64_t memory_limit;      /* bytes of values alive; 0: none */
+    uint64_t work_limit;        /* evaluations; 0: none */
     uint64_t random_split_seed; /* not 0: reduce_seq and fold_seq are evaluated over random splits (law testing) */
 } loom_interp_options;
 
 /* Counters of work as the table of operations defines them: compiled code is held against these. */
-typedef struct loom_interp_counters { uint64_t scalar_evaluations, elements_moved, steps; } loom_interp_counters;
+typedef struct loom_interp_counters {
+    uint64_t scalar_evaluations, elements_moved, steps;
+} loom_interp_counters;
 
-/* Evaluates function `f` (index into program->functions). arguments[i] is the i-th parameter's value, flattened with leaf
- * names below the parameter ("" for an array or scalar). *result has one reference. counters may be NULL. */
+/* Evaluates function `f` (index into program->functions). arguments[i] is the i-th parameter's value, flattened with
+ * leaf names below the parameter ("" for an array or scalar). *result has one reference. counters may be NULL. */
 LOOM_MUST_USE loom_status *loom_interp_call(const loom_program *program, uint32_t f, loom_value *const *arguments,
                                             const loom_interp_options *options, loom_value **result,
                                             loom_interp_counters *counters);
-/* One scalar primitive; the rule for constants folded by the compiler and for the interpreter. Error for division by zero
- * etc. (message without span). */
+/* One scalar primitive; the rule for constants folded by the compiler and for the interpreter. Error for division by
+ * zero etc. (message without span). */
 LOOM_MUST_USE loom_status *loom_interp_prim(uint16_t prim, const loom_dtype *types, const loom_scalar *operands,
                                             loom_scalar *result);
 LOOM_MUST_USE loom_status *loom_interp_convert(loom_dtype from, loom_scalar value, loom_dtype to, loom_scalar *result);

@@ -3,13 +3,13 @@
  *
  * SHAPE. A-normal form in one flat table of nodes. A node's operands are nodes with smaller indices. A *body* (the
  * function given to an operation, the branches of an if, a loop's test and step, a top-level function) is a contiguous
- * range of the table, [first, end), that begins with its parameters (LOOM_OP_PARAM nodes) and stands before the node that
- * uses it. Bodies nest. A node may use nodes of its own body and of the bodies around it; only function bodies are
+ * range of the table, [first, end), that begins with its parameters (LOOM_OP_PARAM nodes) and stands before the node
+ * that uses it. Bodies nest. A node may use nodes of its own body and of the bodies around it; only function bodies are
  * closed. Each body except a function's is used by exactly one node. So cycles cannot be said and depth is checked by a
  * scan. After specialisation there are no function values: each function argument has become a body.
  *
- * TYPES are structural and interned: scalar, tuple (with field names for records; an unnamed tuple has names NULL), array
- * of an element type, sequence of an element type. Sizes are not in types: a claim is a node (LOOM_OP_CLAIM).
+ * TYPES are structural and interned: scalar, tuple (with field names for records; an unnamed tuple has names NULL),
+ * array of an element type, sequence of an element type. Sizes are not in types: a claim is a node (LOOM_OP_CLAIM).
  * Arrays of tuples are one kind of array; a tuple of arrays another; ZIP and UNZIP convert.
  *
  * OWNERSHIP: everything lives in the program's arena. THREADS: immutable once built and checked.
@@ -27,7 +27,12 @@ typedef uint32_t loom_type_id;
 #define LOOM_NONE UINT32_MAX
 
 /* ---- types ---- */
-typedef enum loom_type_kind { LOOM_T_SCALAR, LOOM_T_TUPLE, LOOM_T_ARRAY, LOOM_T_SEQ } loom_type_kind;
+typedef enum loom_type_kind {
+    LOOM_T_SCALAR,
+    LOOM_T_TUPLE,
+    LOOM_T_ARRAY,
+    LOOM_T_SEQ
+} loom_type_kind;
 
 typedef struct loom_type {
     loom_type_kind kind;
@@ -53,7 +58,8 @@ typedef struct loom_type {
     X(LOOP_FOR, "for", 2, 1, "count n (i64), initial state; body (i, state) -> state")                                 \
     X(LOOP_WHILE, "while", 1, 2, "initial state; test body (state) -> bool, step body (state) -> state")               \
     X(ASSERT, "assert", 2, 0, "condition, value: the value, or an error")                                              \
-    X(CLAIM, "claim", -1, 0, "array, then one i64 per claimed level; aux = bit mask of claimed levels (bit 0 outermost)") \
+    X(CLAIM, "claim", -1, 0,                                                                                           \
+      "array, then one i64 per claimed level; aux = bit mask of claimed levels (bit 0 outermost)")                     \
     X(DIM, "dim", 1, 0, "i64: extent of level aux of an array, by first rows; 0 where there is no row")                \
     X(ARRAY, "array", -1, 0, "array literal; at least one operand (an empty one is REPLICATE 0)")                      \
     X(INDEX, "index", -1, 0, "array, then 1..depth i64 indices")                                                       \
@@ -73,7 +79,8 @@ typedef struct loom_type {
     X(PERMUTE, "permute", 3, 1, "dest, indices, values; op; aux = r, number of dest levels indexed")                   \
     X(SCATTER, "scatter", 3, 0, "dest, indices, values; last in source order wins; aux = r")                           \
     X(GATHER, "gather", 2, 0, "array, indices (array of i64, nested at will)")                                         \
-    X(BACKPERMUTE, "backpermute", 2, 1, "dest, array; body: index of dest (aux = r i64 parameters) -> i64 or tuple of i64") \
+    X(BACKPERMUTE, "backpermute", 2, 1,                                                                                \
+      "dest, array; body: index of dest (aux = r i64 parameters) -> i64 or tuple of i64")                              \
     X(TRANSPOSE, "transpose", 1, 0, "two outer levels; rows must agree in length")                                     \
     X(FLATTEN, "flatten", 1, 0, "two outer levels into one")                                                           \
     X(UNFLATTEN, "unflatten", 3, 0, "n, m, array")                                                                     \
@@ -90,16 +97,22 @@ typedef struct loom_type {
     X(SEQ_PERMUTE, "permute_seq", 3, 1, "dest, sequence of indices, sequence of values; op; aux = r")                  \
     X(SEQ_REDUCE, "reduce_seq", 2, 2, "zero, sequence; step body (acc, chunk array), merge body (a, b)")               \
     X(SEQ_FROM, "from_seq", 1, 0, "sequence -> array")                                                                 \
-    X(SEQ_GROUP, "group_seq", 2, 2, "n, sequence; keys body (element) -> []i64, group body (k: i64, ys: seq) -> b; -> seq b")
+    X(SEQ_GROUP, "group_seq", 2, 2,                                                                                    \
+      "n, sequence; keys body (element) -> []i64, group body (k: i64, ys: seq) -> b; -> seq b")
 
 typedef enum loom_op {
 #define X(name, text, operands, bodies, note) LOOM_OP_##name,
     LOOM_CORE_OPS(X)
 #undef X
-        LOOM_OPS
+    LOOM_OPS
 } loom_op;
 
-typedef enum loom_scan_kind { LOOM_SCAN_INCLUSIVE, LOOM_SCAN_EXCLUSIVE, LOOM_SCAN_RIGHT, LOOM_SCAN_TOTAL } loom_scan_kind;
+typedef enum loom_scan_kind {
+    LOOM_SCAN_INCLUSIVE,
+    LOOM_SCAN_EXCLUSIVE,
+    LOOM_SCAN_RIGHT,
+    LOOM_SCAN_TOTAL
+} loom_scan_kind;
 
 /* Row of the table of operations; more columns (cost: work, steps) are added here, once. */
 typedef struct loom_op_info {
@@ -132,18 +145,30 @@ typedef struct loom_function {
     const char *const *param_names; /* for --arg and --stream */
 } loom_function;
 
-typedef struct loom_source_file { const char *name; const char *text; size_t length; } loom_source_file;
+typedef struct loom_source_file {
+    const char *name;
+    const char *text;
+    size_t length;
+} loom_source_file;
 
 typedef struct loom_program {
     loom_arena *arena;
-    loom_type *types; uint32_t n_types, cap_types;
-    loom_node *nodes; uint32_t n_nodes, cap_nodes;
-    loom_node_id *operands; uint32_t n_operands, cap_operands;
-    loom_body *bodies; uint32_t n_bodies, cap_bodies;
-    loom_body_id *body_refs; uint32_t n_body_refs, cap_body_refs;
-    loom_scalar *constants; uint32_t n_constants, cap_constants; /* typed by the CONST node */
-    loom_function *functions; uint32_t n_functions, cap_functions;
-    loom_source_file *files; uint32_t n_files, cap_files;
+    loom_type *types;
+    uint32_t n_types, cap_types;
+    loom_node *nodes;
+    uint32_t n_nodes, cap_nodes;
+    loom_node_id *operands;
+    uint32_t n_operands, cap_operands;
+    loom_body *bodies;
+    uint32_t n_bodies, cap_bodies;
+    loom_body_id *body_refs;
+    uint32_t n_body_refs, cap_body_refs;
+    loom_scalar *constants;
+    uint32_t n_constants, cap_constants; /* typed by the CONST node */
+    loom_function *functions;
+    uint32_t n_functions, cap_functions;
+    loom_source_file *files;
+    uint32_t n_files, cap_files;
 } loom_program;
 
 loom_program *loom_program_create(loom_arena *arena);
@@ -156,8 +181,13 @@ loom_type_id loom_type_tuple(loom_program *p, uint32_t n, const loom_type_id *fi
 bool loom_type_has_seq(const loom_program *p, loom_type_id type);
 /* Text as a user would write it. In the program's arena. */
 const char *loom_type_text(const loom_program *p, loom_type_id type);
-/* Scalar leaves of a type in order, with dotted names and array depth (number of [] levels above). SEQ counts as a level. */
-typedef struct loom_type_leaf { const char *name; loom_dtype dtype; uint32_t depth; } loom_type_leaf;
+/* Scalar leaves of a type in order, with dotted names and array depth (number of [] levels above). SEQ counts as a
+ * level. */
+typedef struct loom_type_leaf {
+    const char *name;
+    loom_dtype dtype;
+    uint32_t depth;
+} loom_type_leaf;
 uint32_t loom_type_leaves(const loom_program *p, loom_arena *arena, loom_type_id type, loom_type_leaf **leaves);
 
 /* Building: bodies are opened and closed like brackets; nodes go into the innermost open body.
@@ -168,26 +198,36 @@ uint32_t loom_type_leaves(const loom_program *p, loom_arena *arena, loom_type_id
 loom_body_id loom_build_open(loom_program *p, uint32_t n_params, const loom_type_id *types, loom_span span);
 loom_node_id loom_build_param(const loom_program *p, loom_body_id body, uint32_t position);
 void loom_build_close(loom_program *p, loom_body_id body, loom_node_id result);
-loom_node_id loom_build_node(loom_program *p, loom_op op, uint32_t prim, loom_type_id type, const loom_node_id *operands,
-                             uint32_t n_operands, const loom_body_id *bodies, uint32_t n_bodies, uint32_t aux,
-                             loom_span span);
+loom_node_id loom_build_node(loom_program *p, loom_op op, uint32_t prim, loom_type_id type,
+                             const loom_node_id *operands, uint32_t n_operands, const loom_body_id *bodies,
+                             uint32_t n_bodies, uint32_t aux, loom_span span);
 loom_node_id loom_build_const(loom_program *p, loom_dtype dtype, loom_scalar value, loom_span span);
 loom_node_id loom_build_i64(loom_program *p, int64_t value, loom_span span);
 uint32_t loom_build_function(loom_program *p, const char *name, loom_body_id body, bool entry,
                              const char *const *param_names);
 
 /* Reading. */
-static inline const loom_node *loom_node_at(const loom_program *p, loom_node_id n) { return &p->nodes[n]; }
-static inline loom_node_id loom_operand(const loom_program *p, const loom_node *n, uint32_t i) { return p->operands[n->first_operand + i]; }
-static inline const loom_body *loom_node_body(const loom_program *p, const loom_node *n, uint32_t i) { return &p->bodies[p->body_refs[n->first_body + i]]; }
-const loom_function *loom_program_entry(const loom_program *p, const char *name); /* NULL name: `main`, or the only entry */
+static inline const loom_node *loom_node_at(const loom_program *p, loom_node_id n) {
+    return &p->nodes[n];
+}
+static inline loom_node_id loom_operand(const loom_program *p, const loom_node *n, uint32_t i) {
+    return p->operands[n->first_operand + i];
+}
+static inline const loom_body *loom_node_body(const loom_program *p, const loom_node *n, uint32_t i) {
+    return &p->bodies[p->body_refs[n->first_body + i]];
+}
+const loom_function *loom_program_entry(const loom_program *p,
+                                        const char *name); /* NULL name: `main`, or the only entry */
+
+/* By node: the innermost body around it. For a checked program; linear; in `arena`. */
+loom_body_id *loom_program_owners(const loom_program *p, loom_arena *arena);
 
 /* Copies a body's nodes into the innermost open body of `to`, replacing its parameters by `arguments`; free nodes are
  * mapped by `map` (indexed by node of `from`, LOOM_NONE where not yet mapped; must map every free node used). `map` is
  * extended by the copied nodes. Returns the node that stands for the body's result. The work-horse of inlining, stage
  * splitting and specialisation. */
-loom_node_id loom_copy_body(loom_program *to, const loom_program *from, loom_body_id body, const loom_node_id *arguments,
-                            loom_node_id *map);
+loom_node_id loom_copy_body(loom_program *to, const loom_program *from, loom_body_id body,
+                            const loom_node_id *arguments, loom_node_id *map);
 /* Copies one node with its bodies (operands through `map`). */
 loom_node_id loom_copy_node(loom_program *to, const loom_program *from, loom_node_id node, loom_node_id *map);
 /* Copies a whole body as a body (with fresh parameters of the same types); returns the new body. */
@@ -207,11 +247,11 @@ LOOM_MUST_USE loom_status *loom_program_decode(loom_arena *arena, const void *by
 LOOM_MUST_USE loom_status *loom_program_scan(const void *bytes, size_t length);
 
 /* Limits; reasons beside the values. */
-#define LOOM_MAX_NODES (1u << 22)       /* a million-node program is legal; 4 M nodes are 200 MB in core */
+#define LOOM_MAX_NODES         (1u << 22) /* a million-node program is legal; 4 M nodes are 200 MB in core */
 #define LOOM_MAX_PROGRAM_BYTES (1u << 28) /* wire size; 64 bytes a node at LOOM_MAX_NODES */
-#define LOOM_MAX_BODY_NESTING 256       /* passes recurse over bodies; 256 levels stay within a 1 MiB stack */
-#define LOOM_MAX_TUPLE 1024             /* fields; each becomes a column */
-#define LOOM_MAX_LEAVES 4096              /* scalar leaves of one type; each becomes a column. A chain of pairs doubles them */
-#define LOOM_MAX_TYPE_NESTING 64        /* types nest on the C stack in printers and leaves */
+#define LOOM_MAX_BODY_NESTING  256        /* passes recurse over bodies; 256 levels stay within a 1 MiB stack */
+#define LOOM_MAX_TUPLE         1024       /* fields; each becomes a column */
+#define LOOM_MAX_LEAVES        4096 /* scalar leaves of one type; each becomes a column. A chain of pairs doubles them */
+#define LOOM_MAX_TYPE_NESTING  64   /* types nest on the C stack in printers and leaves */
 
 #endif

@@ -1,16 +1,17 @@
-/* Lifted IR: what vectorise makes of a function over arrays, what fuse and schedule transform, what codegen turns to LLVM.
+/* Lifted IR: what vectorise makes of a function over arrays, what fuse and schedule transform, what codegen turns to
+ * LLVM.
  *
- * An operation is an INDEX SPACE (a list of axes, outermost first; the chunk axis, where there is one, first) and a scalar
- * BODY evaluated at each point. No pass erases an axis: flattening is a schedule. A VALUE is one scalar leaf: a dtype and a
- * list of axes. A value that does not depend on an axis does not have it: "avoided" is simply the absence of the chunk axis.
- * A Weft value of nested arrays of tuples in a context of lifted axes is a set of values, each with those context axes
- * that it depends on, followed by its own axes.
+ * An operation is an INDEX SPACE (a list of axes, outermost first; the chunk axis, where there is one, first) and a
+ * scalar BODY evaluated at each point. No pass erases an axis: flattening is a schedule. A VALUE is one scalar leaf: a
+ * dtype and a list of axes. A value that does not depend on an axis does not have it: "avoided" is simply the absence
+ * of the chunk axis. A Weft value of nested arrays of tuples in a context of lifted axes is a set of values, each with
+ * those context axes that it depends on, followed by its own axes.
  *
  * Representation of a value in the chunk: AVOIDED (no chunk axis), REGULAR (chunk axis, all others regular), REPLICATED
  * (reserved: virtual descriptors), IRREGULAR (some axis of kind IRREGULAR: data + lengths + offsets).
  *
- * EXPRESSIONS form one table; arguments have smaller indices. A BLOCK is a list of expressions with parameters and results
- * (ranges nest as in core). Blocks are evaluated strictly except the blocks of IF, FOR and WHILE.
+ * EXPRESSIONS form one table; arguments have smaller indices. A BLOCK is a list of expressions with parameters and
+ * results (ranges nest as in core). Blocks are evaluated strictly except the blocks of IF, FOR and WHILE.
  */
 #ifndef LOOM_COMPILER_IR_LIFTED_H
 #define LOOM_COMPILER_IR_LIFTED_H
@@ -47,18 +48,24 @@ typedef enum loom_lsource {
     LOOM_LV_STATE,    /* state of a LOOP inside its body */
 } loom_lsource;
 
-typedef enum loom_rep { LOOM_REP_AVOIDED, LOOM_REP_REGULAR, LOOM_REP_REPLICATED, LOOM_REP_IRREGULAR } loom_rep;
+typedef enum loom_rep {
+    LOOM_REP_AVOIDED,
+    LOOM_REP_REGULAR,
+    LOOM_REP_REPLICATED,
+    LOOM_REP_IRREGULAR
+} loom_rep;
 
 typedef struct loom_lvalue {
     loom_dtype dtype;
     loom_lsource source;
     uint32_t index, leaf;
-    uint32_t n_axes; const loom_axis_id *axes;
+    uint32_t n_axes;
+    const loom_axis_id *axes;
     loom_rep rep;
-    loom_lop_id op;      /* producer, for OP */
-    const char *name;    /* for printing */
+    loom_lop_id op;   /* producer, for OP */
+    const char *name; /* for printing */
     loom_span span;
-    bool strip;          /* set by schedule: lives in a strip's scratch, never in memory of the chunk */
+    bool strip; /* set by schedule: lives in a strip's scratch, never in memory of the chunk */
 } loom_lvalue;
 
 typedef enum loom_lexpr_kind {
@@ -73,7 +80,7 @@ typedef enum loom_lexpr_kind {
     LOOM_LX_FOR,     /* args[0] = count, args[1..] = initial state; blocks[0](i, state...) -> state... */
     LOOM_LX_WHILE,   /* args = initial state; blocks[0](state...) -> bool; blocks[1](state...) -> state... */
     LOOM_LX_RESULT,  /* result aux of args[0] (IF, FOR, WHILE with several) */
-    LOOM_LX_CHECK,   /* args[0] = condition, args[1] = value; optional args[2], args[3]: numbers for the message; site */
+    LOOM_LX_CHECK, /* args[0] = condition, args[1] = value; optional args[2], args[3]: numbers for the message; site */
 } loom_lexpr_kind;
 
 typedef enum loom_load_mode {
@@ -86,7 +93,7 @@ typedef struct loom_lexpr {
     uint8_t kind, mode;
     loom_dtype dtype; /* of the (first) result */
     uint16_t prim;
-    uint32_t first_arg, n_args;     /* into args */
+    uint32_t first_arg, n_args; /* into args */
     uint32_t aux;
     loom_lblock_id blocks[2];
     loom_lsite_id site;
@@ -94,101 +101,139 @@ typedef struct loom_lexpr {
     loom_span span;
 } loom_lexpr;
 
-/* Expressions [first, end) belong to the block, including those of inner blocks, which come before the expression that uses
- * them. An inner block may use expressions of outer ones that come before it. */
+/* Expressions [first, end) belong to the block, including those of inner blocks, which come before the expression that
+ * uses them. An inner block may use expressions of outer ones that come before it. */
 typedef struct loom_lblock {
     loom_lexpr_id first, end;
-    uint32_t n_params; const loom_dtype *params; /* LOOM_LX_PARAM expressions refer to the innermost enclosing block */
-    uint32_t n_results; const loom_lexpr_id *results;
+    uint32_t n_params;
+    const loom_dtype *params; /* LOOM_LX_PARAM expressions refer to the innermost enclosing block */
+    uint32_t n_results;
+    const loom_lexpr_id *results;
 } loom_lblock;
 
 typedef enum loom_lop_kind {
     LOOM_LO_COMPUTE, /* results[j][point] = body result j */
-    LOOM_LO_REDUCE,  /* axes = index space with the reduced axis at position `reduce`; results have the other axes. body gives
-                        the contribution, combine(acc..., x...) joins, ne (block without params, over the other axes) starts */
-    LOOM_LO_SCAN,    /* along position `reduce`; results have all axes (EXCLUSIVE, INCLUSIVE, RIGHT); TOTAL gives also the total */
-    LOOM_LO_PERMUTE, /* body results: r indices (i64), then one value per target leaf; combine as REDUCE. target: accumulator output
-                        `output` (then no results), or values `dest` that are copied into the results first */
+    LOOM_LO_REDUCE,  /* axes = index space with the reduced axis at position `reduce`; results have the other axes. body
+                        gives  the contribution, combine(acc..., x...) joins, ne (block without params, over the other
+                        axes) starts */
+    LOOM_LO_SCAN, /* along position `reduce`; results have all axes (EXCLUSIVE, INCLUSIVE, RIGHT); TOTAL gives also the
+                     total */
+    LOOM_LO_PERMUTE, /* body results: r indices (i64), then one value per target leaf; combine as REDUCE. target:
+                        accumulator output `output` (then no results), or values `dest` that are copied into the results
+                        first */
     LOOM_LO_FFT,     /* args[0] over its last `rank` axes; results[0] */
     LOOM_LO_LOOP,    /* uniform: count (scalar value args[0], or none) and/or test; inner operations; see states */
-    LOOM_LO_IF,      /* scalar bool value args[0]; then_ops, else_ops; results[j] = then_results[j] or else_results[j] */
-    LOOM_LO_CHECK,   /* body gives a bool (and two numbers): false raises `site` */
+    LOOM_LO_IF,    /* scalar bool value args[0]; then_ops, else_ops; results[j] = then_results[j] or else_results[j] */
+    LOOM_LO_CHECK, /* body gives a bool (and two numbers): false raises `site` */
 } loom_lop_kind;
 
 typedef struct loom_lop {
     loom_lop_kind kind;
-    uint32_t n_axes; const loom_axis_id *axes;
-    uint32_t n_results; const loom_lvalue_id *results;
-    uint32_t n_args; const loom_lvalue_id *args;    /* FFT, LOOP, IF */
+    uint32_t n_axes;
+    const loom_axis_id *axes;
+    uint32_t n_results;
+    const loom_lvalue_id *results;
+    uint32_t n_args;
+    const loom_lvalue_id *args; /* FFT, LOOP, IF */
     loom_lblock_id body, combine, ne;
     uint32_t reduce;
     loom_scan_kind scan;
     /* PERMUTE */
-    uint32_t rank;                                  /* r */
-    uint32_t output;                                /* or LOOM_NONE */
-    const loom_lvalue_id *dest;                     /* one per target leaf, when output is LOOM_NONE */
-    uint32_t n_target_axes; const loom_axis_id *target_axes; /* axes of the target (r indexed ones first, after context axes) */
-    uint32_t n_context;                             /* leading axes of the index space that the target has too (segmented permute) */
-    uint16_t builtin;                               /* combine is this primitive (commutative, known neutral), else LOOM_PRIM_COUNT */
+    uint32_t rank;              /* r */
+    uint32_t output;            /* or LOOM_NONE */
+    const loom_lvalue_id *dest; /* one per target leaf, when output is LOOM_NONE */
+    uint32_t n_target_axes;
+    const loom_axis_id *target_axes; /* axes of the target (r indexed ones first, after context axes) */
+    uint32_t n_context;              /* leading axes of the index space that the target has too (segmented permute) */
+    uint16_t builtin;                /* combine is this primitive (commutative, known neutral), else LOOM_PRIM_COUNT */
     /* FFT */
-    uint32_t fft_rank; bool inverse;
+    uint32_t fft_rank;
+    bool inverse;
     /* LOOP and IF: operations [inner_first, inner_end) in loom_lifted.ops stand before this one */
     loom_lop_id inner_first, inner_end, else_first, else_end;
-    uint32_t n_states; const loom_lvalue_id *initial, *state, *next; /* values: before, inside (LV_STATE), after one turn */
-    loom_lvalue_id counter, test;                   /* counter: i64 LV_STATE or LOOM_NONE; test: bool value inside, or LOOM_NONE:
-                                                       the loop ends when it is false at the start of a turn */
+    uint32_t n_states;
+    const loom_lvalue_id *initial, *state, *next; /* values: before, inside (LV_STATE), after one turn */
+    loom_lvalue_id counter, test; /* counter: i64 LV_STATE or LOOM_NONE; test: bool value inside, or LOOM_NONE:
+                                     the loop ends when it is false at the start of a turn */
     const loom_lvalue_id *then_results, *else_results;
     loom_lsite_id site;
     loom_span span;
-    bool inner;                                     /* belongs to the body of a LOOP or IF */
+    bool inner; /* belongs to the body of a LOOP or IF */
 } loom_lop;
 
-typedef struct loom_lsite { loom_span span; const char *format, *hint; } loom_lsite;
+typedef struct loom_lsite {
+    loom_span span;
+    const char *format, *hint;
+} loom_lsite;
 
-/* Outputs, as in loom_graph_output. FOLD, REDUCE: `values` are the chunk's partial result (no chunk axis); combine: block
- * over (acc..., x...) elementwise over values of equal axes. PERMUTE: target of a PERMUTE operation: axes, dtypes, neutral. */
+/* Outputs, as in loom_graph_output. FOLD, REDUCE: `values` are the chunk's partial result (no chunk axis); combine:
+ * block over (acc..., x...) elementwise over values of equal axes. PERMUTE: target of a PERMUTE operation: axes,
+ * dtypes, neutral. */
 typedef struct loom_loutput {
-    uint32_t kind, order;                           /* loom_output_kind, loom_merge_order */
-    uint32_t n_leaves; const char *const *names;
+    uint32_t kind, order; /* loom_output_kind, loom_merge_order */
+    uint32_t n_leaves;
+    const char *const *names;
     const loom_dtype *dtypes;
-    const loom_lvalue_id *values;                   /* PERMUTE: LOOM_NONE each */
-    uint32_t n_axes; const loom_axis_id *axes;      /* PERMUTE, FOLD: axes of all leaves */
+    const loom_lvalue_id *values; /* PERMUTE: LOOM_NONE each */
+    uint32_t n_axes;
+    const loom_axis_id *axes; /* PERMUTE, FOLD: axes of all leaves */
     const loom_scalar *neutral;
     loom_lblock_id combine;
 } loom_loutput;
 
-typedef enum loom_schedule_kind { LOOM_SCHEDULE_FLAT, LOOM_SCHEDULE_STRIP } loom_schedule_kind;
-typedef struct loom_region { loom_lop_id first, end; loom_schedule_kind schedule; int64_t strip; bool per_chunk; } loom_region;
+typedef enum loom_schedule_kind {
+    LOOM_SCHEDULE_FLAT,
+    LOOM_SCHEDULE_STRIP
+} loom_schedule_kind;
+typedef struct loom_region {
+    loom_lop_id first, end;
+    loom_schedule_kind schedule;
+    int64_t strip;
+    bool per_chunk;
+} loom_region;
 
 typedef struct loom_lifted {
     loom_arena *arena;
     const loom_program *program; /* for names of files */
     uint32_t stage_kind;         /* loom_stage_kind */
-    loom_axis *axes; uint32_t n_axes, cap_axes;
-    loom_lvalue *values; uint32_t n_values, cap_values;
-    loom_lexpr *exprs; uint32_t n_exprs, cap_exprs;
-    loom_lexpr_id *args; uint32_t n_args, cap_args;
-    loom_lblock *blocks; uint32_t n_blocks, cap_blocks;
-    loom_lop *ops; uint32_t n_ops, cap_ops;
-    loom_lsite *sites; uint32_t n_sites, cap_sites;
-    loom_loutput *outputs; uint32_t n_outputs;
-    loom_region *regions; uint32_t n_regions; /* filled by schedule */
+    loom_axis *axes;
+    uint32_t n_axes, cap_axes;
+    loom_lvalue *values;
+    uint32_t n_values, cap_values;
+    loom_lexpr *exprs;
+    uint32_t n_exprs, cap_exprs;
+    loom_lexpr_id *args;
+    uint32_t n_args, cap_args;
+    loom_lblock *blocks;
+    uint32_t n_blocks, cap_blocks;
+    loom_lop *ops;
+    uint32_t n_ops, cap_ops;
+    loom_lsite *sites;
+    uint32_t n_sites, cap_sites;
+    loom_loutput *outputs;
+    uint32_t n_outputs;
+    loom_region *regions;
+    uint32_t n_regions; /* filled by schedule */
 } loom_lifted;
 
 loom_lifted *loom_lifted_create(loom_arena *arena, const loom_program *program);
 
-/* Building (vectoriser, fusion, tests). Arrays given to these are copied into the arena. A block's expressions are those
- * made between a reading of `n_exprs` and loom_lifted_block, inner blocks first. */
+/* Building (vectoriser, fusion, tests). Arrays given to these are copied into the arena. A block's expressions are
+ * those made between a reading of `n_exprs` and loom_lifted_block, inner blocks first. */
 loom_axis_id loom_lifted_axis(loom_lifted *l, loom_axis axis); /* equal axes have equal ids */
 loom_axis_id loom_lifted_const_axis(loom_lifted *l, int64_t extent);
 loom_lvalue_id loom_lifted_value(loom_lifted *l, loom_lvalue value);
 loom_lexpr_id loom_lifted_expr(loom_lifted *l, loom_lexpr expr, const loom_lexpr_id *args, uint32_t n_args);
 loom_lblock_id loom_lifted_block(loom_lifted *l, loom_lexpr_id first, uint32_t n_params, const loom_dtype *params,
                                  uint32_t n_results, const loom_lexpr_id *results);
-loom_lop_id loom_lifted_op(loom_lifted *l, loom_lop op); /* sets `op` of its results; blocks that it has not are LOOM_NONE */
+loom_lop_id loom_lifted_op(loom_lifted *l,
+                           loom_lop op); /* sets `op` of its results; blocks that it has not are LOOM_NONE */
 loom_lsite_id loom_lifted_site(loom_lifted *l, loom_span span, const char *format, const char *hint);
-static inline loom_lexpr_id loom_lifted_arg(const loom_lifted *l, const loom_lexpr *e, uint32_t i) { return l->args[e->first_arg + i]; }
-/* Number of results of an expression (IF, FOR, WHILE may have several, or none: then dtype is bool and it has no use). */
+static inline loom_lexpr_id loom_lifted_arg(const loom_lifted *l, const loom_lexpr *e, uint32_t i) {
+    return l->args[e->first_arg + i];
+}
+/* Number of results of an expression (IF, FOR, WHILE may have several, or none: then dtype is bool and it has no use).
+ */
 uint32_t loom_lifted_results(const loom_lifted *l, const loom_lexpr *e);
 
 /* Printer (`explain --stage lifted|fused|schedule`) and checker (after every pass in debug builds). */
@@ -196,18 +241,21 @@ void loom_lifted_print(const loom_lifted *l, FILE *to);
 LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
 
 /* What the checker guarantees and consumers rely on, beside indices in range, types and scoping:
- *  - AXIS: `aux` counts positions of the operation's whole list of axes, in `ne` and for REDUCE and SCAN too; `ne` does not use
- *    the reduced one. `combine` is closed: parameters, constants and constant extents only.
+ *  - AXIS: `aux` counts positions of the operation's whole list of axes, in `ne` and for REDUCE and SCAN too; `ne` does
+ * not use the reduced one. `combine` is closed: parameters, constants and constant extents only.
  *  - The value of an IF, FOR or WHILE with one or more results is its first result; RESULT gives any of them.
- *  - CHECK (the expression) is an effect: it is evaluated wherever its block is, used or not. A CHECK operation stands before
- *    what relies on it (PROVEN loads over extents it compares): the run must end between them when it raised.
+ *  - CHECK (the expression) is an effect: it is evaluated wherever its block is, used or not. A CHECK operation stands
+ * before what relies on it (PROVEN loads over extents it compares): the run must end between them when it raised.
  *  - LOOP: the inner operations that make `test` stand before all others of the body.
  *  - PERMUTE: `rank` indices name a place on *all* own axes of the target (element axes are indexed too), so that
  *    n_target_axes = n_context + rank. `dest` values have exactly the target axes, in order.
- *  - REDUCE with `scan` unused; SCAN results 0..k-1 are the scanned leaves; for TOTAL results k..2k-1, without the axis, the totals.
- *  - FFT: the argument's last fft_rank axes are transformed; axes = all axes of the result; argument and result are distinct.
+ *  - REDUCE with `scan` unused; SCAN results 0..k-1 are the scanned leaves; for TOTAL results k..2k-1, without the
+ * axis, the totals.
+ *  - FFT: the argument's last fft_rank axes are transformed; axes = all axes of the result; argument and result are
+ * distinct.
  *  - Site LOOM_NONE: cannot trap, or is known not to.
  */
-#define LOOM_LIFTED_MAX_AXES 64 /* of one operation; index sets are 64-bit masks, values have LOOM_MAX_DEPTH own axes */
+#define LOOM_LIFTED_MAX_AXES 64 /* of one operation; index sets are 64-bit masks, values have LOOM_MAX_DEPTH own axes  \
+                                 */
 
 #endif
