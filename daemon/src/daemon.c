@@ -169,6 +169,11 @@ static void close_handle(void *handle) {
     if (!uv_is_closing(handle)) uv_close(handle, NULL);
 }
 
+static void unwatch(struct loom_death_watch **watch) {
+    loom_death_watch_destroy(*watch);
+    *watch = NULL;
+}
+
 static void stop(loom_daemon *d, const char *why) {
     if (d->stopping) return;
     loom_log(LOOM_LOG_INFO, "stopping: %s", why);
@@ -183,8 +188,9 @@ static void stop(loom_daemon *d, const char *why) {
     loom_socket_close(d->socket, LINGER_MS);
     loom_compile_pool_destroy(d->compilers);
     d->compilers = NULL;
-    loom_death_watch_destroy(d->parent);
-    d->parent = NULL;
+    unwatch(&d->parent);
+    for (size_t i = 0; i < d->workers.n; i++) unwatch(&((loom_worker *)d->workers.at[i])->watch);
+    for (size_t i = 0; i < d->clients.n; i++) unwatch(&((loom_client *)d->clients.at[i])->watch);
     close_handle(&d->tick);
     close_handle(&d->scheduler);
     close_handle(&d->busy);

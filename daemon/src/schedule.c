@@ -239,8 +239,7 @@ static bool hand_over(loom_job_stage *stage, loom_worker *w) {
 
 static bool mergeable(const loom_graph_output *g, const loom_piece *a, const loom_piece *b) {
     if (a->busy || b->busy) return false;
-    bool any = g->order == LOOM_ORDER_ANY && g->kind != LOOM_OUT_COLLECT;
-    return any || a->stretch.first + a->stretch.n == b->stretch.first;
+    return !loom_output_is_ordered(g) || a->stretch.first + a->stretch.n == b->stretch.first;
 }
 
 /* The cheapest pair. Pieces stand in order of blocks, so where order matters only neighbours in the list can meet. */
@@ -291,7 +290,7 @@ static bool finish(loom_job_stage *stage, loom_worker *w) {
     if (!loom_ledger_complete(stage->ledger)) return false;
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
         loom_stage_output *o = &stage->outputs[i];
-        if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM) continue;
+        if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM && stage->blocks->n_blocks) continue;
         if (o->done || o->finishing || o->pieces.n > 1) continue;
         if (o->pieces.n && stage->graph->outputs[i].finish == LOOM_NONE_FUNCTION) {
             loom_stage_take_piece(stage, i);

@@ -45,17 +45,14 @@ static void insert_piece(loom_list *pieces, loom_piece *piece) {
     }
 }
 
-static bool ordered(const loom_graph_output *o) {
-    return o->order == LOOM_ORDER_ADJACENT || o->kind == LOOM_OUT_COLLECT || o->kind == LOOM_OUT_STREAM;
-}
-
 /* ---- stages ---- */
 
 static void check_stage_done(loom_job_stage *stage) {
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
         const loom_stage_output *o = &stage->outputs[i];
         if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM) {
-            if (o->next_part < stage->blocks->n_blocks || o->unacknowledged) return;
+            bool empty = stage->blocks->n_blocks == 0; /* one part without elements tells the shape of nothing */
+            if (o->next_part < stage->blocks->n_blocks || o->unacknowledged || (empty && !o->done)) return;
         } else if (!o->done) {
             return;
         }
@@ -212,7 +209,7 @@ static loom_status *check_parts(const loom_job_stage *stage, const Wire__TaskDon
         }
     }
     for (uint32_t o = 0; o < stage->graph->n_outputs; o++) {
-        if (!ordered(&stage->graph->outputs[o])) continue;
+        if (!loom_output_is_ordered(&stage->graph->outputs[o])) continue;
         uint64_t blocks = 0, parts = 0;
         for (size_t i = 0; i < done->n_blocks; i++) blocks += done->blocks[i]->n;
         for (size_t i = 0; i < done->n_parts; i++) {
@@ -337,6 +334,14 @@ static loom_status *finish_done(loom_task *task, const Wire__TaskDone *done) {
     if (done->n_parts != 1) return loom_error(LOOM_E_PROTOCOL, "a finished output with %zu values", done->n_parts);
     loom_held_object *object;
     LOOM_TRY(take_object(stage->job->daemon, done->parts[0]->object, &object));
+    if (stage->graph->outputs[task->output].kind == LOOM_OUT_STREAM) {
+        loom_piece *piece = loom_xcalloc(1, sizeof *piece);
+        piece->object = object;
+        insert_piece(&stage->outputs[task->output].pieces, piece);
+        stage->outputs[task->output].done = true;
+        loom_stage_send_parts(stage);
+        return NULL;
+    }
     set_slot(stage, task->output, object);
     if (task->a) {
         loom_list_remove(&stage->outputs[task->output].pieces, task->a);

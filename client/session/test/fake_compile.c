@@ -54,7 +54,7 @@ static const loom_graph *graph_all(void) {
 }
 
 static const loom_graph *graph_stream(void) {
-    static const loom_graph_slot slots[] = {{"xs", true, 1, list_u64}, {"result", true, 1, list_u64}};
+    static const loom_graph_slot slots[] = {{"xs", true, 1, list_u64}, {"result", false, 1, list_u64}};
     static const uint32_t streams[] = {0};
     static const loom_graph_output out[] = {
         {LOOM_OUT_STREAM, LOOM_ORDER_ADJACENT, 1, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION}};

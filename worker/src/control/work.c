@@ -380,7 +380,23 @@ static loom_status *write_delta(loom_control *c, loom_item *item, const loom_del
     return NULL;
 }
 
+static int by_first(const void *a, const void *b) {
+    const loom_folded *x = a, *y = b;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* As maximal runs of blocks, which is how an ordered output's parts are cut. */
 static void list_blocks(loom_work_run *run, outcome *o) {
+    size_t n = 0;
+    if (run->n_folded) qsort(run->folded, run->n_folded, sizeof *run->folded, by_first);
+    for (size_t i = 0; i < run->n_folded; i++) {
+        if (n && run->folded[n - 1].first + run->folded[n - 1].n == run->folded[i].first) {
+            run->folded[n - 1].n += run->folded[i].n;
+        } else {
+            run->folded[n++] = run->folded[i];
+        }
+    }
+    run->n_folded = n;
     for (size_t i = 0; i < run->n_folded; i++) {
         Wire__BlockRun *blocks = LOOM_NEW(o->arena, Wire__BlockRun);
         wire__block_run__init(blocks);
