@@ -27,17 +27,27 @@ typedef struct opening {
 
 /* ---- the file and its tables ---- */
 
+/* A file: perhaps an observation in another format. */
+static loom_status *not_a_directory(const char *path) {
+    char start[9] = {0};
+    FILE *f = fopen(path, "rb");
+    size_t n = f ? fread(start, 1, 8, f) : 0;
+    if (f) fclose(f);
+    if (n == 8 && strcmp(start, "SIMPLE  ") == 0) {
+        return loom_status_note(loom_error(LOOM_E_DATA, "%s is a FITS file, not a MeasurementSet", path),
+                                "hint: convert it, for example by casa's importuvfits");
+    }
+    return loom_error(LOOM_E_DATA, "%s is not a MeasurementSet (which is a directory) and not a FITS file%s", path,
+                      n ? "" : ": it is empty");
+}
+
 static loom_status *check_path(const char *path) {
     struct stat info;
     if (stat(path, &info) < 0) {
         return errno == ENOENT ? loom_error(LOOM_E_NOINPUT, "%s: no such file or directory", path)
                                : loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
     }
-    if (!S_ISDIR(info.st_mode)) {
-        return loom_status_note(
-            loom_error(LOOM_E_DATA, "%s is not a MeasurementSet: it is a file, not a directory", path),
-            "hint: other formats can be converted, for example by casa's importuvfits");
-    }
+    if (!S_ISDIR(info.st_mode)) return not_a_directory(path);
     char *table = loom_xprintf("%s/table.dat", path);
     int found = stat(table, &info), why = errno;
     free(table);

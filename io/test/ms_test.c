@@ -224,7 +224,7 @@ static const loom_ms_selection all = {NULL, 0, LOOM_MS_ALL, 0, LOOM_MS_ALL};
 
 LOOM_TEST(ms, refuses_what_is_not_one) {
     check_refusal("/nonexistent.ms", all, LOOM_E_NOINPUT, "no such file");
-    check_refusal("README.md", all, LOOM_E_DATA, "not a MeasurementSet");
+    check_refusal("README.md", all, LOOM_E_DATA, "not a FITS file");
     refused("empty_directory", all, "not a MeasurementSet");
     refused("missing_table_file", all, "SPECTRAL_WINDOW");
     refused("zero_rows", all, "no rows");
