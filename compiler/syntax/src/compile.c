@@ -31,20 +31,20 @@ static void add_file(loom_program *p, const loom_source_file *file) {
     p->files[p->n_files++] = copy;
 }
 
-/* Spans of the user's files have the indices the caller gave them; the prelude's come after. */
+/* Spans of the user's files have the indices the caller gave them; the prelude's come after, and are in no node of the
+ * program, because prelude functions are expanded where they are called. */
 static void read_all(compilation *k) {
     loom_syn_context_init(&k->context, k->arena, k->context.diagnostics);
     loom_syn_builtins_init(&k->context);
     k->context.n_user_files = (uint32_t)k->n_files;
     k->program = loom_program_create(k->arena);
-    k->program->cap_files = (uint32_t)(k->n_files + loom_prelude_count);
-    k->program->files = LOOM_NEW_ARRAY(k->arena, loom_source_file, k->program->cap_files);
+    k->program->cap_files = (uint32_t)k->n_files;
+    k->program->files = LOOM_NEW_ARRAY(k->arena, loom_source_file, k->n_files + 1);
     for (uint32_t i = 0; i < loom_prelude_count; i++) {
         parse_file(k, (uint32_t)k->n_files + i, &loom_prelude_files[i], true);
     }
     for (uint32_t i = 0; i < k->n_files; i++) parse_file(k, i, &k->files[i], false);
     for (uint32_t i = 0; i < k->n_files; i++) add_file(k->program, &k->files[i]);
-    for (uint32_t i = 0; i < loom_prelude_count; i++) add_file(k->program, &loom_prelude_files[i]);
 }
 
 /* ---- checking ---- */

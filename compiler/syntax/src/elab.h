@@ -10,7 +10,8 @@
  *     its default, and the nodes are copied into the program (emit.c).
  *   - A call of a def whose arguments are nodes of fully known types becomes a CALL of an instance, made on demand and
  *     remembered. With function arguments, or with types not known yet, the def's body is expanded in place instead.
- *     A def sees only what stands before it, so neither can go on for ever.
+ *     Prelude functions always are. A def
+ *     sees only what stands before it, so neither can go on for ever.
  *   - An error makes a *poisoned* node whose type agrees with everything, so that one mistake gives one message.
  * Cost: linear in the size of what is produced, which the limits below bound.
  */

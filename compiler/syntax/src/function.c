@@ -270,12 +270,13 @@ syn_value *loom_syn_call_def(syn_elab *e, syn_decl *decl, syn_value *const *args
     uint32_t n = decl->function->n_params;
     decl->used = true;
     if (!check_arguments(e, decl, args, span)) return loom_syn_node_value(e, loom_syn_poison(e, span));
-    if (!all_ground(e, args, n)) return expand(e, decl, args, span);
+    /* Prelude functions are always expanded: they are small, and what fails in one is then placed where the user called
+     * it. */
+    if (decl->prelude || !all_ground(e, args, n)) return expand(e, decl, args, span);
     loom_type_id *types = LOOM_NEW_ARRAY(e->arena, loom_type_id, n ? n : 1);
     for (uint32_t i = 0; i < n; i++) types[i] = loom_syn_core_type(e, args[i]->node->type);
     syn_instance *inst = find_instance(e, decl, types, n);
-    /* A failed use of a prelude function is tried again, so that each such use has its message. */
-    if (!inst || (inst->state == INSTANCE_FAILED && decl->prelude)) {
+    if (!inst) {
         inst = add_instance(e, decl, types, n);
         make_instance(e, inst, args, span);
     }
