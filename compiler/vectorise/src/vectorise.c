@@ -64,16 +64,22 @@ static void fill_leaf(param_fill *p, const loom_type *type, uint32_t depth) {
     }
 }
 
+/* Extent of level `depth` of leaf i of the parameter. The shape of a constant field does not have the chunk's level. */
+static int64_t shape_extent(const param_fill *p, uint32_t i, uint32_t depth) {
+    bool constant = is_stream(p) && p->shapes[i].constant;
+    return p->shapes[i].extents[depth - (constant ? 1 : 0)];
+}
+
 /* Extent of a level that the leaves from `at` on share, by their shapes. */
 static loom_axis_id level_axis(param_fill *p, uint32_t depth, uint32_t n_below) {
     vec *v = p->v;
     if (is_stream(p) && depth == 0) return loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_CHUNK});
-    int64_t extent = p->shapes[p->at].extents[depth];
+    int64_t extent = shape_extent(p, p->at, depth);
     for (uint32_t i = 1; i < n_below; i++) {
-        if (p->shapes[p->at + i].extents[depth] != extent) extent = LOOM_IRREGULAR;
+        if (shape_extent(p, p->at + i, depth) != extent) extent = LOOM_IRREGULAR;
     }
     if (extent < 0) {
-        p->bad = copy_text(v, "%s is irregular: its rows differ in length", leaf_name(p, p->at));
+        p->bad = vec_copy_text(v, "%s is irregular: its rows differ in length", leaf_name(p, p->at));
         return loom_lifted_const_axis(v->l, 0);
     }
     if (extent <= SPECIALISE) return loom_lifted_const_axis(v->l, extent);
@@ -92,7 +98,7 @@ static void fill_type(param_fill *p, loom_type_id id, uint32_t depth) {
     case LOOM_T_ARRAY:
     case LOOM_T_SEQ: break;
     }
-    uint32_t below = leaf_count(p->v, type->element);
+    uint32_t below = vec_leaf_count(p->v, type->element);
     if (below == 0) return;
     if (depth == LOOM_MAX_DEPTH) {
         p->bad = "arrays are nested too deep";
@@ -104,7 +110,7 @@ static void fill_type(param_fill *p, loom_type_id id, uint32_t depth) {
 }
 
 static val make_param(param_fill *p, loom_type_id type) {
-    val x = leaves_of(p->v, leaf_count(p->v, type), &p->out);
+    val x = vec_leaves_of(p->v, vec_leaf_count(p->v, type), &p->out);
     fill_type(p, type, 0);
     return x;
 }
@@ -131,7 +137,7 @@ static loom_status *check_request(const vec *v, const stage_args *s) {
     }
     for (uint32_t i = 0; i < params; i++) {
         if (i == s->stage->n_inputs) continue; /* first */
-        leaves += leaf_count(v, param_type(v, s, i));
+        leaves += vec_leaf_count(v, param_type(v, s, i));
     }
     if (v->request->n_shapes != leaves) {
         return loom_error(LOOM_E_INTERNAL, "%u shapes for a stage with %u leaves", v->request->n_shapes, leaves);
@@ -153,7 +159,7 @@ static void make_args(vec *v, stage_args *s) {
     }
     if (stage->kind != LOOM_STAGE_TRAVERSAL) return;
     leaf *first;
-    s->args[n] = leaves_of(v, 1, &first);
+    s->args[n] = vec_leaves_of(v, 1, &first);
     loom_lvalue_id id = loom_lifted_value(
         v->l, (loom_lvalue){.dtype = LOOM_I64, .source = LOOM_LV_FIRST, .op = LOOM_NONE, .name = "first"});
     first[0] = (leaf){.kind = LEAF_VALUE, .dtype = LOOM_I64, .id = id, .site = LOOM_NONE};
@@ -213,18 +219,18 @@ static bool merge_block(vec *v, const stage_args *s, const loom_graph_output *g,
     for (uint32_t i = 0; i < x->n; i++) {
         group[i] = i;
         bool same = x->at[i].n_own == x->at[0].n_own;
-        for (uint32_t k = 0; same && k < x->at[i].n_own; k++) same = same_extent(x->at[i].own[k], x->at[0].own[k]);
-        if (!same) return refuse(v, n, "partial results whose parts differ in shape");
+        for (uint32_t k = 0; same && k < x->at[i].n_own; k++) same = vec_same_extent(x->at[i].own[k], x->at[0].own[k]);
+        if (!same) return vec_refuse(v, n, "partial results whose parts differ in shape");
     }
-    return combine_merge(v, n, b, s->args, s->stage->n_inputs, x->at, x->n, group, &o->combine);
+    return vec_combine_merge(v, n, b, s->args, s->stage->n_inputs, x->at, x->n, group, &o->combine);
 }
 
 static bool fold_output(vec *v, const stage_args *s, const loom_graph_output *g, const val *x, loom_loutput *o) {
     loom_scalar *neutral = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)x->n + 1);
     loom_axis_id *axes = LOOM_NEW_ARRAY(v->arena, loom_axis_id, LOOM_MAX_DEPTH);
-    if (x->n == 0 || g->merge == LOOM_NONE_FUNCTION) return refuse(v, NULL, "a fold without a result to merge");
+    if (x->n == 0 || g->merge == LOOM_NONE_FUNCTION) return vec_refuse(v, NULL, "a fold without a result to merge");
     if (!merge_block(v, s, g, x, o)) return false;
-    uint16_t builtin = builtin_of(v, o->combine);
+    uint16_t builtin = vec_builtin_of(v, o->combine);
     for (uint32_t i = 0; i < x->n; i++) {
         if (builtin != LOOM_PRIM_COUNT) loom_prim_neutral((loom_prim)builtin, x->at[i].dtype, &neutral[i]);
     }
@@ -242,15 +248,15 @@ static bool is_chunk(const vec *v, const leaf *x) {
 /* Values that outputs take over must be made by an operation and belong to one output only. */
 static bool output_value(vec *v, const loom_node *n, const leaf *x, bool collect, const bool *taken,
                          loom_lvalue_id *out) {
-    if (x->kind == LEAF_BAD) return refuse(v, n, "%s", x->why);
-    if (collect && !is_chunk(v, x)) return refuse(v, n, "a result that is not one element for each of the stream");
-    if (!canonical(v, n, x, 0, out)) return false;
-    bool inner_chunk = x->n_own > 1 && chunk_among(v, x->own + 1, x->n_own - 1);
-    if (inner_chunk || (!collect && chunk_among(v, x->own, x->n_own))) {
-        return refuse(v, n, "a result whose extent is that of a chunk");
+    if (x->kind == LEAF_BAD) return vec_refuse(v, n, "%s", x->why);
+    if (collect && !is_chunk(v, x)) return vec_refuse(v, n, "a result that is not one element for each of the stream");
+    if (!vec_canonical(v, n, x, 0, out)) return false;
+    bool inner_chunk = x->n_own > 1 && vec_chunk_among(v, x->own + 1, x->n_own - 1);
+    if (inner_chunk || (!collect && vec_chunk_among(v, x->own, x->n_own))) {
+        return vec_refuse(v, n, "a result whose extent is that of a chunk");
     }
     if (v->l->values[*out].source == LOOM_LV_OP && !(*out < v->l->n_values && taken[*out])) return true;
-    return copy_value(v, n, x, 0, out);
+    return vec_copy_value(v, n, x, 0, out);
 }
 
 static bool make_outputs(vec *v, const stage_args *s, const val *result) {
@@ -263,7 +269,7 @@ static bool make_outputs(vec *v, const stage_args *s, const val *result) {
         const loom_graph_output *g = &s->stage->outputs[j];
         loom_loutput *o = &v->l->outputs[j];
         loom_type_id t = type->kind == LOOM_T_TUPLE && type->n_fields == k ? type->fields[j] : end->type;
-        val x = {leaf_count(v, t), result->at + at};
+        val x = {vec_leaf_count(v, t), result->at + at};
         const loom_node *n = tuple ? &v->p->nodes[loom_operand(v->p, tuple, j)] : end;
         at += x.n;
         loom_lvalue_id *values = describe_output(v, g, &x, o);
@@ -271,7 +277,7 @@ static bool make_outputs(vec *v, const stage_args *s, const val *result) {
             bool done = false;
             for (uint32_t i = 0; i < v->n_targets; i++)
                 done = done || (v->targets[i].output == j && v->targets[i].done);
-            if (!done) return refuse(v, n, "a permuted result that is not a permute of the stream");
+            if (!done) return vec_refuse(v, n, "a permuted result that is not a permute of the stream");
             continue;
         }
         bool fold = g->kind == LOOM_OUT_FOLD || g->kind == LOOM_OUT_REDUCE;
@@ -302,7 +308,7 @@ static loom_status *run(vec *v, stage_args *s, bool *ok) {
     make_args(v, s);
     find_targets(v, s);
     val result;
-    *ok = lift_body(v, s->body, s->args, NULL, &result) && make_outputs(v, s, &result);
+    *ok = vec_lift_body(v, s->body, s->args, NULL, &result) && make_outputs(v, s, &result);
     return NULL;
 }
 
@@ -319,7 +325,7 @@ loom_status *loom_vectorise(loom_arena *arena, const loom_vectorise_request *req
     stage_args s = {.stage = stage, .function = function, .body = &request->program->bodies[function->body]};
     bool ok = false;
     v.l = loom_lifted_create(arena, request->program);
-    prepare_tables(&v);
+    vec_prepare_tables(&v);
     loom_status *status = run(&v, &s, &ok);
     loom_arena_destroy(v.scratch);
     if (status) return status;
