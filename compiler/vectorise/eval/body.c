@@ -1,7 +1,7 @@
 /* Evaluating blocks of expressions. */
 #include "eval.h"
 
-void raise_site(eval *v, loom_lsite_id site, int64_t a, int64_t b) {
+void leval_raise_site(eval *v, loom_lsite_id site, int64_t a, int64_t b) {
     if (v->error) return;
     if (site >= v->l->n_sites) {
         v->error = loom_error(LOOM_E_RUNTIME, "an error without a place");
@@ -56,7 +56,7 @@ static loom_scalar load(eval *v, const loom_lexpr *e) {
     int64_t index[LOOM_LIFTED_MAX_AXES];
     for (uint32_t i = 0; i < value->n_axes; i++) index[i] = arg(v, e, i).i;
     bool inside = true;
-    int64_t at = offset_of(b, index, value->n_axes, &inside);
+    int64_t at = leval_offset_of(b, index, value->n_axes, &inside);
     if (!b->at && !v->defect) v->defect = loom_error(LOOM_E_INTERNAL, "value v%u is read before it is made", e->aux);
     if (inside && b->at) return b->at[at];
     if (e->mode == LOOM_LOAD_DEFAULT) return arg(v, e, value->n_axes);
@@ -64,7 +64,7 @@ static loom_scalar load(eval *v, const loom_lexpr *e) {
         v->defect = loom_error(LOOM_E_INTERNAL, "a proven load of v%u is out of range", e->aux);
     }
     for (uint32_t i = 0; i < value->n_axes && e->mode == LOOM_LOAD_CHECKED; i++) {
-        if (index[i] < 0 || index[i] >= b->extents[i]) raise_site(v, e->site, index[i], b->extents[i]);
+        if (index[i] < 0 || index[i] >= b->extents[i]) leval_raise_site(v, e->site, index[i], b->extents[i]);
     }
     return (loom_scalar){.c = {0, 0}};
 }
@@ -79,14 +79,14 @@ static loom_scalar primitive(eval *v, const loom_lexpr *e) {
     loom_status *s = loom_interp_prim(e->prim, types, args, &result);
     if (s) {
         loom_status_free(s);
-        raise_site(v, e->site, args[1].i, 0);
+        leval_raise_site(v, e->site, args[1].i, 0);
         return (loom_scalar){.c = {0, 0}};
     }
     return result;
 }
 
 static void take_results(eval *v, loom_lblock_id block, loom_scalar *to) {
-    for (uint32_t i = 0; i < v->l->blocks[block].n_results; i++) to[i] = block_result(v, block, i);
+    for (uint32_t i = 0; i < v->l->blocks[block].n_results; i++) to[i] = leval_block_result(v, block, i);
 }
 
 static void run_for(eval *v, const loom_lexpr *e, loom_scalar *state) {
@@ -96,7 +96,7 @@ static void run_for(eval *v, const loom_lexpr *e, loom_scalar *state) {
     for (uint32_t i = 0; i < n; i++) params[i + 1] = arg(v, e, i + 1);
     for (int64_t k = 0; k < count && !v->defect; k++) {
         params[0].i = k;
-        run_block(v, e->blocks[0], params);
+        leval_run_block(v, e->blocks[0], params);
         take_results(v, e->blocks[0], params + 1);
     }
     if (n) memcpy(state, params + 1, n * sizeof *state);
@@ -107,9 +107,9 @@ static void run_while(eval *v, const loom_lexpr *e, loom_scalar *state) {
     loom_scalar *params = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1);
     for (uint32_t i = 0; i < n; i++) params[i] = arg(v, e, i);
     for (;;) {
-        run_block(v, e->blocks[0], params);
-        if (v->defect || v->error || !block_result(v, e->blocks[0], 0).b) break;
-        run_block(v, e->blocks[1], params);
+        leval_run_block(v, e->blocks[0], params);
+        if (v->defect || v->error || !leval_block_result(v, e->blocks[0], 0).b) break;
+        leval_run_block(v, e->blocks[1], params);
         take_results(v, e->blocks[1], params);
     }
     if (n) memcpy(state, params, n * sizeof *state);
@@ -124,7 +124,7 @@ static void run_expr(eval *v, loom_lexpr_id id, const loom_scalar *params) {
     case LOOM_LX_CONST: out[0] = e->imm; break;
     case LOOM_LX_AXIS: out[0].i = v->point[e->aux]; break;
     case LOOM_LX_PARAM: out[0] = params[e->aux]; break;
-    case LOOM_LX_EXTENT: out[0].i = axis_extent(v, e->aux); break;
+    case LOOM_LX_EXTENT: out[0].i = leval_axis_extent(v, e->aux); break;
     case LOOM_LX_LOAD: out[0] = load(v, e); break;
     case LOOM_LX_PRIM: out[0] = primitive(v, e); break;
     case LOOM_LX_CONVERT:
@@ -132,7 +132,7 @@ static void run_expr(eval *v, loom_lexpr_id id, const loom_scalar *params) {
         break;
     case LOOM_LX_IF:
         side = arg(v, e, 0).b ? 0 : 1;
-        run_block(v, e->blocks[side], NULL);
+        leval_run_block(v, e->blocks[side], NULL);
         take_results(v, e->blocks[side], out);
         break;
     case LOOM_LX_FOR: run_for(v, e, out); break;
@@ -140,18 +140,18 @@ static void run_expr(eval *v, loom_lexpr_id id, const loom_scalar *params) {
     case LOOM_LX_RESULT: out[0] = v->exprs[loom_lifted_arg(v->l, e, 0)][e->aux]; break;
     case LOOM_LX_CHECK:
         if (!arg(v, e, 0).b)
-            raise_site(v, e->site, e->n_args > 2 ? arg(v, e, 2).i : 0, e->n_args > 3 ? arg(v, e, 3).i : 0);
+            leval_raise_site(v, e->site, e->n_args > 2 ? arg(v, e, 2).i : 0, e->n_args > 3 ? arg(v, e, 3).i : 0);
         out[0] = arg(v, e, 1);
         break;
     }
 }
 
-void run_block(eval *v, loom_lblock_id id, const loom_scalar *params) {
+void leval_run_block(eval *v, loom_lblock_id id, const loom_scalar *params) {
     const block_list *list = list_of(v, id);
     for (uint32_t i = 0; i < list->n && !v->defect; i++) run_expr(v, list->own[i], params);
 }
 
-loom_scalar block_result(const eval *v, loom_lblock_id id, uint32_t i) {
+loom_scalar leval_block_result(const eval *v, loom_lblock_id id, uint32_t i) {
     loom_lexpr_id e = v->l->blocks[id].results[i];
     return v->exprs[e] ? v->exprs[e][0] : (loom_scalar){.c = {0, 0}};
 }

@@ -7,7 +7,7 @@ static const loom_leaf *source_leaf(const eval *v, const loom_lvalue *value) {
     return &from[value->index]->leaves[value->leaf];
 }
 
-int64_t axis_extent(eval *v, loom_axis_id axis) {
+int64_t leval_axis_extent(eval *v, loom_axis_id axis) {
     const loom_axis *a = &v->l->axes[axis];
     switch (a->kind) {
     case LOOM_AXIS_CHUNK: return v->arguments->count;
@@ -22,7 +22,7 @@ int64_t axis_extent(eval *v, loom_axis_id axis) {
     return 0;
 }
 
-int64_t offset_of(const buffer *b, const int64_t *index, uint32_t n, bool *inside) {
+int64_t leval_offset_of(const buffer *b, const int64_t *index, uint32_t n, bool *inside) {
     int64_t at = 0;
     for (uint32_t i = 0; i < n; i++) {
         *inside = *inside && index[i] >= 0 && index[i] < b->extents[i];
@@ -34,7 +34,7 @@ int64_t offset_of(const buffer *b, const int64_t *index, uint32_t n, bool *insid
 static void shape(eval *v, buffer *b, const loom_axis_id *axes, uint32_t n) {
     b->n = 1;
     for (uint32_t i = 0; i < n; i++) {
-        int64_t extent = axis_extent(v, axes[i]);
+        int64_t extent = leval_axis_extent(v, axes[i]);
         if (extent < 0 && !v->error)
             v->error = loom_error(LOOM_E_RUNTIME, "an array cannot have %" PRId64 " elements", extent);
         b->extents[i] = extent < 0 ? 0 : extent;
@@ -74,7 +74,7 @@ typedef struct walk {
 static walk walk_over(eval *v, const loom_axis_id *axes, uint32_t n) {
     walk w = {.n = n};
     for (uint32_t i = 0; i < n; i++) {
-        w.extents[i] = axis_extent(v, axes[i]);
+        w.extents[i] = leval_axis_extent(v, axes[i]);
         w.empty = w.empty || w.extents[i] <= 0;
         v->point[i] = 0;
     }
@@ -98,7 +98,7 @@ static int64_t place(const eval *v, const buffer *b, const loom_lop *o, uint32_t
     for (uint32_t i = 0; i < o->n_axes; i++) {
         if (i != skip) index[n++] = v->point[i];
     }
-    return offset_of(b, index, n, &inside);
+    return leval_offset_of(b, index, n, &inside);
 }
 
 static void run_compute(eval *v, const loom_lop *o) {
@@ -106,10 +106,10 @@ static void run_compute(eval *v, const loom_lop *o) {
     walk w = walk_over(v, o->axes, o->n_axes);
     if (w.empty) return;
     do {
-        run_block(v, o->body, NULL);
+        leval_run_block(v, o->body, NULL);
         for (uint32_t i = 0; i < o->n_results; i++) {
             buffer *b = &v->values[o->results[i]];
-            b->at[place(v, b, o, LOOM_NONE)] = block_result(v, o->body, i);
+            b->at[place(v, b, o, LOOM_NONE)] = leval_block_result(v, o->body, i);
         }
     } while (!v->error && !v->defect && next_point(v, &w, LOOM_NONE));
 }
@@ -119,10 +119,10 @@ static void run_check(eval *v, const loom_lop *o) {
     if (w.empty) return;
     uint32_t n = v->l->blocks[o->body].n_results;
     do {
-        run_block(v, o->body, NULL);
-        if (!block_result(v, o->body, 0).b) {
-            raise_site(v, o->site, n > 1 ? block_result(v, o->body, 1).i : 0,
-                       n > 2 ? block_result(v, o->body, 2).i : 0);
+        leval_run_block(v, o->body, NULL);
+        if (!leval_block_result(v, o->body, 0).b) {
+            leval_raise_site(v, o->site, n > 1 ? leval_block_result(v, o->body, 1).i : 0,
+                             n > 2 ? leval_block_result(v, o->body, 2).i : 0);
         }
     } while (!v->error && !v->defect && next_point(v, &w, LOOM_NONE));
 }
@@ -132,18 +132,18 @@ static void join(eval *v, const loom_lop *o, loom_scalar *state, const loom_scal
     loom_scalar *params = LOOM_NEW_ARRAY(v->arena, loom_scalar, 2 * (size_t)n + 1);
     memcpy(params, reversed ? x : state, n * sizeof *params);
     memcpy(params + n, reversed ? state : x, n * sizeof *params);
-    run_block(v, o->combine, params);
-    for (uint32_t i = 0; i < n; i++) state[i] = block_result(v, o->combine, i);
+    leval_run_block(v, o->combine, params);
+    for (uint32_t i = 0; i < n; i++) state[i] = leval_block_result(v, o->combine, i);
 }
 
 static void start(eval *v, const loom_lop *o, loom_scalar *state, uint32_t n) {
-    run_block(v, o->ne, NULL);
-    for (uint32_t i = 0; i < n; i++) state[i] = block_result(v, o->ne, i);
+    leval_run_block(v, o->ne, NULL);
+    for (uint32_t i = 0; i < n; i++) state[i] = leval_block_result(v, o->ne, i);
 }
 
 static void contribution(eval *v, const loom_lop *o, loom_scalar *x, uint32_t n) {
-    run_block(v, o->body, NULL);
-    for (uint32_t i = 0; i < n; i++) x[i] = block_result(v, o->body, i);
+    leval_run_block(v, o->body, NULL);
+    for (uint32_t i = 0; i < n; i++) x[i] = leval_block_result(v, o->body, i);
 }
 
 static void run_reduce(eval *v, const loom_lop *o) {
@@ -224,13 +224,13 @@ static void run_permute(eval *v, const loom_lop *o) {
     do {
         int64_t index[LOOM_LIFTED_MAX_AXES];
         bool inside = true;
-        run_block(v, o->body, NULL);
+        leval_run_block(v, o->body, NULL);
         for (uint32_t i = 0; i < o->n_context; i++) index[i] = v->point[i];
-        for (uint32_t i = 0; i < o->rank; i++) index[o->n_context + i] = block_result(v, o->body, i).i;
-        int64_t at = offset_of(onto[0], index, o->n_context + o->rank, &inside);
+        for (uint32_t i = 0; i < o->rank; i++) index[o->n_context + i] = leval_block_result(v, o->body, i).i;
+        int64_t at = leval_offset_of(onto[0], index, o->n_context + o->rank, &inside);
         if (!inside || v->error || v->defect) continue;
         for (uint32_t i = 0; i < n; i++) {
-            x[i] = block_result(v, o->body, o->rank + i);
+            x[i] = leval_block_result(v, o->body, o->rank + i);
             state[i] = onto[i]->at[at];
         }
         join(v, o, state, x, n, false);

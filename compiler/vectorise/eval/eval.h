@@ -33,11 +33,11 @@ typedef struct eval {
     loom_status *defect;
 } eval;
 
-int64_t axis_extent(eval *v, loom_axis_id axis);
-int64_t offset_of(const buffer *b, const int64_t *index, uint32_t n, bool *inside);
+int64_t leval_axis_extent(eval *v, loom_axis_id axis);
+int64_t leval_offset_of(const buffer *b, const int64_t *index, uint32_t n, bool *inside);
 /* Evaluates a block; its results are read with block_result. */
-void run_block(eval *v, loom_lblock_id id, const loom_scalar *params);
-loom_scalar block_result(const eval *v, loom_lblock_id id, uint32_t i);
-void raise_site(eval *v, loom_lsite_id site, int64_t a, int64_t b);
+void leval_run_block(eval *v, loom_lblock_id id, const loom_scalar *params);
+loom_scalar leval_block_result(const eval *v, loom_lblock_id id, uint32_t i);
+void leval_raise_site(eval *v, loom_lsite_id site, int64_t a, int64_t b);
 
 #endif

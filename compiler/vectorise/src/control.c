@@ -16,7 +16,7 @@ static void open_inner(vec *v) {
 
 static void close_inner(vec *v, mark m) {
     v->inner_depth--;
-    close_scope(v, m);
+    vec_close_scope(v, m);
 }
 
 static bool outlives(const vec *v, extent e, mark m) {
@@ -26,14 +26,14 @@ static bool outlives(const vec *v, extent e, mark m) {
 
 static leaf *own_shaped(vec *v, const val *x, const loom_lvalue_id *values, const uint64_t *masks, val *result) {
     leaf *at;
-    *result = leaves_of(v, x->n, &at);
+    *result = vec_leaves_of(v, x->n, &at);
     for (uint32_t i = 0; i < x->n; i++) {
-        op_axes axes = order_axes(v, masks[i], v->depth);
+        op_axes axes = vec_order_axes(v, masks[i], v->depth);
         for (uint32_t k = 0; k < x->at[i].n_own; k++) {
             axes.level[axes.n] = v->depth + k;
             axes.axis[axes.n++] = x->at[i].own[k].axis;
         }
-        at[i] = result_leaf(v, values[i], &axes, x->at[i].n_own, x->at[i].own);
+        at[i] = vec_result_leaf(v, values[i], &axes, x->at[i].n_own, x->at[i].own);
     }
     return at;
 }
@@ -51,21 +51,21 @@ typedef struct branches {
 
 /* One branch as inner operations; its results get the axes in `masks`, grown by their own. */
 static bool lift_branch(vec *v, branches *b, uint32_t side) {
-    mark m = mark_here(v);
+    mark m = vec_mark_here(v);
     val x;
     b->begin[side] = v->l->n_ops;
     open_inner(v);
-    bool ok = lift_body(v, loom_node_body(v->p, b->node, side), NULL, b->frame, &x);
+    bool ok = vec_lift_body(v, loom_node_body(v->p, b->node, side), NULL, b->frame, &x);
     for (uint32_t i = 0; ok && i < x.n; i++) {
-        if (x.at[i].kind == LEAF_BAD) ok = refuse(v, b->node, "%s", x.at[i].why);
-        b->masks[i] |= level_mask(v, &x.at[i]);
+        if (x.at[i].kind == LEAF_BAD) ok = vec_refuse(v, b->node, "%s", x.at[i].why);
+        b->masks[i] |= vec_level_mask(v, &x.at[i]);
         for (uint32_t k = 0; ok && k < x.at[i].n_own; k++) {
-            bool same = side == 0 || same_extent(x.at[i].own[k], b->shape.at[i].own[k]);
+            bool same = side == 0 || vec_same_extent(x.at[i].own[k], b->shape.at[i].own[k]);
             if (!same || !outlives(v, x.at[i].own[k], m)) {
-                ok = refuse(v, b->node, "branches whose arrays may differ in shape");
+                ok = vec_refuse(v, b->node, "branches whose arrays may differ in shape");
             }
         }
-        ok = ok && canonical(v, b->node, &x.at[i], b->masks[i], &b->values[side][i]);
+        ok = ok && vec_canonical(v, b->node, &x.at[i], b->masks[i], &b->values[side][i]);
     }
     close_inner(v, m);
     if (side == 0) b->shape = x;
@@ -73,14 +73,14 @@ static bool lift_branch(vec *v, branches *b, uint32_t side) {
 }
 
 static bool if_operation(vec *v, frame *f, const loom_node *n, const leaf *condition, val *result) {
-    uint32_t count = leaf_count(v, n->type);
+    uint32_t count = vec_leaf_count(v, n->type);
     branches b = {.node = n, .frame = f, .masks = LOOM_NEW_ARRAY(v->scratch, uint64_t, (size_t)count + 1)};
     loom_lvalue_id test, *made = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)count + 1);
     for (int i = 0; i < 2; i++) b.values[i] = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)count + 1);
-    if (!canonical(v, n, condition, 0, &test)) return false;
-    mark m = mark_here(v);
+    if (!vec_canonical(v, n, condition, 0, &test)) return false;
+    mark m = vec_mark_here(v);
     for (bool settled = false; !settled;) {
-        roll_back(v, m);
+        vec_roll_back(v, m);
         uint64_t *then_masks = LOOM_NEW_ARRAY(v->scratch, uint64_t, (size_t)count + 1);
         if (!lift_branch(v, &b, 0)) return false;
         if (count) memcpy(then_masks, b.masks, count * sizeof *then_masks);
@@ -89,12 +89,12 @@ static bool if_operation(vec *v, frame *f, const loom_node *n, const leaf *condi
     }
     b.begin[2] = v->l->n_ops;
     op_axes none = {.n = 0};
-    loom_lop op = plain_op(v, n, LOOM_LO_IF, &none);
+    loom_lop op = vec_plain_op(v, n, LOOM_LO_IF, &none);
     for (uint32_t i = 0; i < count; i++) {
         const loom_lvalue like = v->l->values[b.values[0][i]];
         op_axes axes = {.n = like.n_axes};
         memcpy(axes.axis, like.axes, like.n_axes * sizeof *like.axes);
-        made[i] = new_value(v, n, like.dtype, &axes);
+        made[i] = vec_new_value(v, n, like.dtype, &axes);
     }
     op.n_args = 1;
     op.args = &test;
@@ -110,25 +110,25 @@ static bool if_operation(vec *v, frame *f, const loom_node *n, const leaf *condi
     return true;
 }
 
-bool lift_if(vec *v, frame *f, loom_node_id id, val *result) {
+bool vec_lift_if(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     const loom_body *a = loom_node_body(v->p, n, 0), *b = loom_node_body(v->p, n, 1);
     val condition;
-    if (!operand(v, f, n, 0, &condition)) return false;
+    if (!vec_operand(v, f, n, 0, &condition)) return false;
     const leaf *c = &condition.at[0];
-    if (c->known) return lift_body(v, c->imm.b ? a : b, NULL, f, result);
-    bool uniform = level_mask(v, c) == 0, arrays = has_arrays(v, a) || has_arrays(v, b);
-    mark m = mark_here(v);
+    if (c->known) return vec_lift_body(v, c->imm.b ? a : b, NULL, f, result);
+    bool uniform = vec_level_mask(v, c) == 0, arrays = vec_has_arrays(v, a) || vec_has_arrays(v, b);
+    mark m = vec_mark_here(v);
     if (uniform && arrays) {
         if (if_operation(v, f, n, c, result)) return true;
         const char *remark = v->remark;
-        roll_back(v, m);
-        if (by_expressions(v, f, id, result)) return true;
+        vec_roll_back(v, m);
+        if (vec_by_expressions(v, f, id, result)) return true;
         v->remark = remark;
         return false;
     }
-    if (by_expressions(v, f, id, result)) return true;
-    roll_back(v, m);
+    if (vec_by_expressions(v, f, id, result)) return true;
+    vec_roll_back(v, m);
     return uniform && if_operation(v, f, n, c, result);
 }
 
@@ -154,22 +154,22 @@ static bool build_test(vec *v, void *argument, val *result) {
     guarded_test *g = argument;
     loom_lexpr_id e;
     leaf *at;
-    if (!to_expr(v, &g->test.at[0], &e)) return false;
-    *result = leaves_of(v, 1, &at);
-    at[0] = expr_leaf(v, x_prim2(v, LOOM_PRIM_AND, guard_condition(v, g->guard), e));
+    if (!vec_to_expr(v, &g->test.at[0], &e)) return false;
+    *result = vec_leaves_of(v, 1, &at);
+    at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_AND, vec_guard_condition(v, g->guard), e));
     return true;
 }
 
 /* Under a map that may be empty, a loop that names no axis of it must not turn at all. */
 static bool loop_test(vec *v, loop_build *b, val *states) {
     guarded_test g;
-    if (!lift_body(v, loom_node_body(v->p, b->node, 0), states, b->frame, &g.test)) return false;
-    if (level_mask(v, &g.test.at[0])) return refuse(v, b->node, "a loop whose test differs between elements");
+    if (!vec_lift_body(v, loom_node_body(v->p, b->node, 0), states, b->frame, &g.test)) return false;
+    if (vec_level_mask(v, &g.test.at[0])) return vec_refuse(v, b->node, "a loop whose test differs between elements");
     uint64_t used = 0;
     for (uint32_t i = 0; i < b->initial.n; i++) used |= b->masks[i];
-    g.guard = unguarded(v, used);
-    if (g.guard && !emit_compute(v, b->node, build_test, &g, &g.test)) return false;
-    return canonical(v, b->node, &g.test.at[0], 0, &b->test);
+    g.guard = vec_unguarded(v, used);
+    if (g.guard && !vec_emit_compute(v, b->node, build_test, &g, &g.test)) return false;
+    return vec_canonical(v, b->node, &g.test.at[0], 0, &b->test);
 }
 
 static void new_states(vec *v, loop_build *b, val *states) {
@@ -184,34 +184,34 @@ static void new_states(vec *v, loop_build *b, val *states) {
 
 /* A value of its own, made inside the body, or the state itself: then storage may be swapped after a turn. */
 static bool next_value(vec *v, loop_build *b, const leaf *x, uint32_t i, mark m) {
-    if (!canonical(v, b->node, x, b->masks[i], &b->next[i])) return false;
+    if (!vec_canonical(v, b->node, x, b->masks[i], &b->next[i])) return false;
     if (b->next[i] == b->state[i]) return true;
     bool own = b->next[i] >= m.n_values && v->l->values[b->next[i]].source == LOOM_LV_OP;
     for (uint32_t k = 0; k < i; k++) own = own && b->next[k] != b->next[i];
-    return own || copy_value(v, b->node, x, b->masks[i], &b->next[i]);
+    return own || vec_copy_value(v, b->node, x, b->masks[i], &b->next[i]);
 }
 
 static bool loop_body(vec *v, loop_build *b, val *states, mark m) {
     bool counted = b->node->op == LOOM_OP_LOOP_FOR;
     val args[2], next;
     leaf *at;
-    args[0] = leaves_of(v, 1, &at);
+    args[0] = vec_leaves_of(v, 1, &at);
     if (counted) {
         b->counter =
             loom_lifted_value(v->l, (loom_lvalue){.dtype = LOOM_I64, .source = LOOM_LV_STATE, .op = LOOM_NONE});
         at[0] = (leaf){.kind = LEAF_VALUE, .dtype = LOOM_I64, .id = b->counter, .site = LOOM_NONE};
     }
     args[1] = *states;
-    if (!lift_body(v, loom_node_body(v->p, b->node, counted ? 0 : 1), counted ? args : states, b->frame, &next))
+    if (!vec_lift_body(v, loom_node_body(v->p, b->node, counted ? 0 : 1), counted ? args : states, b->frame, &next))
         return false;
     for (uint32_t i = 0; i < next.n; i++) {
         const leaf *x = &next.at[i], *s = &b->initial.at[i];
-        if (x->kind == LEAF_BAD) return refuse(v, b->node, "%s", x->why);
+        if (x->kind == LEAF_BAD) return vec_refuse(v, b->node, "%s", x->why);
         for (uint32_t k = 0; k < x->n_own; k++) {
-            if (!same_extent(x->own[k], s->own[k]))
-                return refuse(v, b->node, "a loop whose state may change its shape");
+            if (!vec_same_extent(x->own[k], s->own[k]))
+                return vec_refuse(v, b->node, "a loop whose state may change its shape");
         }
-        uint64_t mask = level_mask(v, x);
+        uint64_t mask = vec_level_mask(v, x);
         b->grown = b->grown || (mask & ~b->masks[i]);
         b->masks[i] |= mask;
         if (!b->grown && !next_value(v, b, x, i, m)) return false;
@@ -224,9 +224,9 @@ static bool try_loop(vec *v, loop_build *b) {
     val states;
     b->grown = false;
     for (uint32_t i = 0; i < b->initial.n; i++) {
-        if (!canonical(v, b->node, &b->initial.at[i], b->masks[i], &b->before[i])) return false;
+        if (!vec_canonical(v, b->node, &b->initial.at[i], b->masks[i], &b->before[i])) return false;
     }
-    mark m = mark_here(v);
+    mark m = vec_mark_here(v);
     b->first = v->l->n_ops;
     b->counter = b->test = LOOM_NONE;
     open_inner(v);
@@ -240,9 +240,10 @@ static bool try_loop(vec *v, loop_build *b) {
 static bool loop_count(vec *v, loop_build *b) {
     val count;
     if (b->node->op != LOOM_OP_LOOP_FOR) return true;
-    if (!operand(v, b->frame, b->node, 0, &count)) return false;
-    if (level_mask(v, &count.at[0])) return refuse(v, b->node, "a loop whose number of turns differs between elements");
-    return canonical(v, b->node, &count.at[0], 0, &b->count);
+    if (!vec_operand(v, b->frame, b->node, 0, &count)) return false;
+    if (vec_level_mask(v, &count.at[0]))
+        return vec_refuse(v, b->node, "a loop whose number of turns differs between elements");
+    return vec_canonical(v, b->node, &count.at[0], 0, &b->count);
 }
 
 static bool loop_operation(vec *v, frame *f, const loom_node *n, const val *initial, val *result) {
@@ -253,15 +254,15 @@ static bool loop_operation(vec *v, frame *f, const loom_node *n, const val *init
     b.state = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)count + 1);
     b.next = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)count + 1);
     loom_lvalue_id *made = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)count + 1);
-    for (uint32_t i = 0; i < count; i++) b.masks[i] = level_mask(v, &initial->at[i]);
+    for (uint32_t i = 0; i < count; i++) b.masks[i] = vec_level_mask(v, &initial->at[i]);
     if (!loop_count(v, &b)) return false;
-    mark m = mark_here(v);
+    mark m = vec_mark_here(v);
     do {
-        roll_back(v, m);
+        vec_roll_back(v, m);
         if (!try_loop(v, &b)) return false;
     } while (b.grown);
     op_axes none = {.n = 0};
-    loom_lop op = plain_op(v, n, LOOM_LO_LOOP, &none);
+    loom_lop op = vec_plain_op(v, n, LOOM_LO_LOOP, &none);
     for (uint32_t i = 0; i < count; i++) {
         loom_lvalue like = v->l->values[b.state[i]];
         like.source = LOOM_LV_OP;
@@ -283,24 +284,24 @@ static bool loop_operation(vec *v, frame *f, const loom_node *n, const val *init
     return true;
 }
 
-bool lift_loop(vec *v, frame *f, loom_node_id id, val *result) {
+bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     bool counted = n->op == LOOM_OP_LOOP_FOR, arrays = false;
     val initial;
-    if (!operand(v, f, n, counted ? 1 : 0, &initial)) return false;
-    for (uint32_t i = 0; i < n->n_bodies; i++) arrays = arrays || has_arrays(v, loom_node_body(v->p, n, i));
-    bool scalar = is_scalar(&initial);
-    mark m = mark_here(v);
+    if (!vec_operand(v, f, n, counted ? 1 : 0, &initial)) return false;
+    for (uint32_t i = 0; i < n->n_bodies; i++) arrays = arrays || vec_has_arrays(v, loom_node_body(v->p, n, i));
+    bool scalar = vec_is_scalar(&initial);
+    mark m = vec_mark_here(v);
     if (scalar && (v->depth || !arrays)) {
-        if (by_expressions(v, f, id, result)) return true;
-        roll_back(v, m);
+        if (vec_by_expressions(v, f, id, result)) return true;
+        vec_roll_back(v, m);
         return loop_operation(v, f, n, &initial, result);
     }
     if (loop_operation(v, f, n, &initial, result)) return true;
     if (!scalar) return false;
     const char *remark = v->remark;
-    roll_back(v, m);
-    if (by_expressions(v, f, id, result)) return true;
+    vec_roll_back(v, m);
+    if (vec_by_expressions(v, f, id, result)) return true;
     v->remark = remark;
     return false;
 }

@@ -3,7 +3,7 @@
  * in extent.c and emit.c. */
 #include "delayed.h"
 
-bool is_delayed(loom_op op) {
+bool vec_is_delayed(loom_op op) {
     switch (op) {
     case LOOM_OP_ARRAY:
     case LOOM_OP_INDEX:
@@ -34,28 +34,28 @@ static bool build_range(vec *v, void *argument, val *result) {
     range_check *r = argument;
     loom_lexpr_id low, high, size;
     leaf *at;
-    if (!to_expr(v, &r->lower, &low) || !to_expr(v, &r->size, &size)) return false;
-    loom_lexpr_id ok = x_prim2(v, LOOM_PRIM_GE, low, x_int(v, 0));
+    if (!vec_to_expr(v, &r->lower, &low) || !vec_to_expr(v, &r->size, &size)) return false;
+    loom_lexpr_id ok = vec_x_prim2(v, LOOM_PRIM_GE, low, vec_x_int(v, 0));
     if (r->index) {
-        ok = x_prim2(v, LOOM_PRIM_AND, ok, x_prim2(v, LOOM_PRIM_LT, low, size));
+        ok = vec_x_prim2(v, LOOM_PRIM_AND, ok, vec_x_prim2(v, LOOM_PRIM_LT, low, size));
         high = size;
     } else {
-        if (!to_expr(v, &r->upper, &high)) return false;
-        ok = x_prim2(v, LOOM_PRIM_AND, ok, x_prim2(v, LOOM_PRIM_LE, low, high));
-        ok = x_prim2(v, LOOM_PRIM_AND, ok, x_prim2(v, LOOM_PRIM_LE, high, size));
+        if (!vec_to_expr(v, &r->upper, &high)) return false;
+        ok = vec_x_prim2(v, LOOM_PRIM_AND, ok, vec_x_prim2(v, LOOM_PRIM_LE, low, high));
+        ok = vec_x_prim2(v, LOOM_PRIM_AND, ok, vec_x_prim2(v, LOOM_PRIM_LE, high, size));
     }
-    *result = leaves_of(v, 3, &at);
-    at[0] = expr_leaf(v, ok);
-    at[1] = expr_leaf(v, low);
-    at[2] = expr_leaf(v, high);
+    *result = vec_leaves_of(v, 3, &at);
+    at[0] = vec_expr_leaf(v, ok);
+    at[1] = vec_expr_leaf(v, low);
+    at[2] = vec_expr_leaf(v, high);
     return true;
 }
 
 static bool range_known(const range_check *r) {
     int64_t low, high, size;
-    if (!is_int(&r->lower, &low) || !is_int(&r->size, &size) || low < 0) return false;
+    if (!vec_is_int(&r->lower, &low) || !vec_is_int(&r->size, &size) || low < 0) return false;
     if (r->index) return low < size;
-    return is_int(&r->upper, &high) && low <= high && high <= size;
+    return vec_is_int(&r->upper, &high) && low <= high && high <= size;
 }
 
 /* True in *proven where nothing is left to check at run time. */
@@ -64,32 +64,32 @@ static bool check_range(vec *v, const loom_node *n, range_check *r, const char *
     if (*proven) return true;
     if (!v->in_op) {
         *proven = true; /* an operation that stands before its users */
-        return emit_check(v, n, build_range, r, format, NULL);
+        return vec_emit_check(v, n, build_range, r, format, NULL);
     }
     val x;
     if (!build_range(v, r, &x)) return false;
     loom_lexpr_id numbers[2] = {x.at[1].id, x.at[2].id};
-    x_check(v, x.at[0].id, numbers[0], numbers, 2, loom_lifted_site(v->l, n->span, format, NULL));
+    vec_x_check(v, x.at[0].id, numbers[0], numbers, 2, loom_lifted_site(v->l, n->span, format, NULL));
     return true;
 }
 
 /* ---- closures over one array ---- */
 
 static val one_closure(vec *v, closure_kind kind, const loom_node *n, const val *ops, uint32_t n_ops, extent own0) {
-    closure *c = new_closure(v, kind, n, NULL, ops, n_ops);
-    return closure_leaves(v, c, &ops[0], 1, &own0, 1);
+    closure *c = vec_new_closure(v, kind, n, NULL, ops, n_ops);
+    return vec_closure_leaves(v, c, &ops[0], 1, &own0, 1);
 }
 
 static bool has_length(vec *v, const loom_node *n, const val *x, extent *e) {
-    if (x->n == 0) return refuse(v, n, "an array of empty tuples");
+    if (x->n == 0) return vec_refuse(v, n, "an array of empty tuples");
     *e = x->at[0].own[0];
-    if (e->axis == LOOM_NONE && e->expr == LOOM_NONE) return refuse(v, n, "an inner extent that is not known here");
+    if (e->axis == LOOM_NONE && e->expr == LOOM_NONE) return vec_refuse(v, n, "an inner extent that is not known here");
     return true;
 }
 
 static val one_leaf(vec *v, leaf x) {
     leaf *at;
-    val y = leaves_of(v, 1, &at);
+    val y = vec_leaves_of(v, 1, &at);
     at[0] = x;
     return y;
 }
@@ -97,47 +97,47 @@ static val one_leaf(vec *v, leaf x) {
 static bool delay_slice(vec *v, const loom_node *n, const val *ops, val *result) {
     extent e, length;
     if (!has_length(v, n, &ops[0], &e)) return false;
-    leaf size = extent_leaf(v, e);
+    leaf size = vec_extent_leaf(v, e);
     uint32_t at = 1;
-    leaf from = int_leaf(0), to = size, by = int_leaf(1);
+    leaf from = vec_int_leaf(0), to = size, by = vec_int_leaf(1);
     bool has_from = n->aux & 1, has_to = n->aux & 2, has_step = n->aux & 4;
     const leaf *given_from = has_from ? &ops[at++].at[0] : NULL;
     const leaf *given_to = has_to ? &ops[at++].at[0] : NULL;
     if (has_step) by = ops[at].at[0];
     int64_t step;
-    if (!is_int(&by, &step) || step == 0) return refuse(v, n, "a slice whose step is not a constant");
+    if (!vec_is_int(&by, &step) || step == 0) return vec_refuse(v, n, "a slice whose step is not a constant");
     if (step < 0) {
-        leaf one = int_leaf(1);
-        if (!scalar_prim(v, n, LOOM_PRIM_SUB, &size, &one, &from)) return false;
-        to = int_leaf(-1);
+        leaf one = vec_int_leaf(1);
+        if (!vec_scalar_prim(v, n, LOOM_PRIM_SUB, &size, &one, &from)) return false;
+        to = vec_int_leaf(-1);
     }
     if (given_from) from = *given_from;
     if (given_to) to = *given_to;
     range_check r = {from, to, size, false};
     if (step < 0) { /* -1 <= to <= from < size, shifted by one */
-        leaf one = int_leaf(1);
-        if (!scalar_prim(v, n, LOOM_PRIM_ADD, &to, &one, &r.lower)) return false;
-        if (!scalar_prim(v, n, LOOM_PRIM_ADD, &from, &one, &r.upper)) return false;
+        leaf one = vec_int_leaf(1);
+        if (!vec_scalar_prim(v, n, LOOM_PRIM_ADD, &to, &one, &r.lower)) return false;
+        if (!vec_scalar_prim(v, n, LOOM_PRIM_ADD, &from, &one, &r.upper)) return false;
     }
     bool proven;
     if (!check_range(v, n, &r, "slice {a}:{b} is out of range", &proven)) return false;
-    if (!slice_extent(v, n, &from, &to, step, &length)) return false;
+    if (!vec_slice_extent(v, n, &from, &to, step, &length)) return false;
     val *parts = LOOM_NEW_ARRAY(v->scratch, val, 3);
     parts[0] = ops[0];
     parts[1] = one_leaf(v, from);
-    parts[2] = one_leaf(v, int_leaf(step));
-    closure *c = new_closure(v, PULL_SLICE, n, NULL, parts, 3);
+    parts[2] = one_leaf(v, vec_int_leaf(step));
+    closure *c = vec_new_closure(v, PULL_SLICE, n, NULL, parts, 3);
     /* A check in the same operation raises and goes on: what follows must stay in memory by itself. */
     c->checked = !proven;
     if (c->checked)
         c->site = loom_lifted_site(v->l, n->span, "index {a} is out of range for an array of length {b}", NULL);
-    *result = closure_leaves(v, c, &ops[0], 1, &length, 1);
+    *result = vec_closure_leaves(v, c, &ops[0], 1, &length, 1);
     return true;
 }
 
 static bool same_inner(const leaf *a, uint32_t from_a, const leaf *b, uint32_t from_b) {
     for (uint32_t i = 0; from_a + i < a->n_own; i++) {
-        if (!same_extent(a->own[from_a + i], b->own[from_b + i])) return false;
+        if (!vec_same_extent(a->own[from_a + i], b->own[from_b + i])) return false;
     }
     return true;
 }
@@ -146,36 +146,36 @@ static bool delay_array(vec *v, const loom_node *n, const val *ops, val *result)
     for (uint32_t i = 1; i < n->n_operands; i++) {
         for (uint32_t k = 0; k < ops[0].n; k++) {
             if (!same_inner(&ops[0].at[k], 0, &ops[i].at[k], 0)) {
-                return refuse(v, n, "rows of an array literal that may differ in length");
+                return vec_refuse(v, n, "rows of an array literal that may differ in length");
             }
         }
     }
     extent *e = LOOM_NEW(v->scratch, extent);
     *e = (extent){loom_lifted_const_axis(v->l, n->n_operands), LOOM_NONE};
-    closure *c = new_closure(v, PULL_ARRAY, n, NULL, ops, n->n_operands);
+    closure *c = vec_new_closure(v, PULL_ARRAY, n, NULL, ops, n->n_operands);
     c->extents = e;
-    *result = closure_leaves(v, c, &ops[0], 0, e, 1);
+    *result = vec_closure_leaves(v, c, &ops[0], 0, e, 1);
     return true;
 }
 
 static bool delay_concat(vec *v, const loom_node *n, const val *ops, val *result) {
     extent *extents = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)n->n_operands + 1);
-    leaf total = int_leaf(0);
+    leaf total = vec_int_leaf(0);
     for (uint32_t i = 0; i < n->n_operands; i++) {
         if (!has_length(v, n, &ops[i], &extents[i + 1])) return false;
-        leaf length = extent_leaf(v, extents[i + 1]);
+        leaf length = vec_extent_leaf(v, extents[i + 1]);
         if (i == 0) total = length;
-        if (i && !scalar_prim(v, n, LOOM_PRIM_ADD, &total, &length, &total)) return false;
+        if (i && !vec_scalar_prim(v, n, LOOM_PRIM_ADD, &total, &length, &total)) return false;
         for (uint32_t k = 0; k < ops[0].n; k++) {
             if (!same_inner(&ops[0].at[k], 1, &ops[i].at[k], 1)) {
-                return refuse(v, n, "parts of a concatenation whose rows may differ in length");
+                return vec_refuse(v, n, "parts of a concatenation whose rows may differ in length");
             }
         }
     }
-    if (!as_extent(v, n, &total, &extents[0])) return false;
-    closure *c = new_closure(v, PULL_CONCAT, n, NULL, ops, n->n_operands);
+    if (!vec_as_extent(v, n, &total, &extents[0])) return false;
+    closure *c = vec_new_closure(v, PULL_CONCAT, n, NULL, ops, n->n_operands);
     c->extents = extents;
-    *result = closure_leaves(v, c, &ops[0], 1, extents, 1);
+    *result = vec_closure_leaves(v, c, &ops[0], 1, extents, 1);
     return true;
 }
 
@@ -183,52 +183,53 @@ static bool delay_update(vec *v, const loom_node *n, const val *ops, val *result
     uint32_t k = n->n_operands - 2;
     for (uint32_t i = 0; i < ops[0].n; i++) {
         if (!same_inner(&ops[0].at[i], k, &ops[1].at[i], 0)) {
-            return refuse(v, n, "an update by a row that may differ in length");
+            return vec_refuse(v, n, "an update by a row that may differ in length");
         }
     }
     for (uint32_t i = 0; i < k && ops[0].n; i++) {
         extent e = ops[0].at[0].own[i];
-        if (e.axis == LOOM_NONE && e.expr == LOOM_NONE) return refuse(v, n, "an inner extent that is not known here");
-        range_check r = {ops[2 + i].at[0], ops[2 + i].at[0], extent_leaf(v, e), true};
+        if (e.axis == LOOM_NONE && e.expr == LOOM_NONE)
+            return vec_refuse(v, n, "an inner extent that is not known here");
+        range_check r = {ops[2 + i].at[0], ops[2 + i].at[0], vec_extent_leaf(v, e), true};
         bool proven;
         if (!check_range(v, n, &r, "index {a} is out of range for an array of length {b}", &proven)) return false;
     }
-    closure *c = new_closure(v, PULL_UPDATE, n, NULL, ops, n->n_operands);
+    closure *c = vec_new_closure(v, PULL_UPDATE, n, NULL, ops, n->n_operands);
     c->n_wanted = k;
-    *result = closure_leaves(v, c, &ops[0], 0, NULL, 0);
+    *result = vec_closure_leaves(v, c, &ops[0], 0, NULL, 0);
     return true;
 }
 
 static bool delay_gather(vec *v, const loom_node *n, const val *ops, val *result) {
     const leaf *index = &ops[1].at[0];
-    closure *c = new_closure(v, PULL_GATHER, n, NULL, ops, 2);
-    *result = closure_leaves(v, c, &ops[0], 1, index->own, index->n_own);
+    closure *c = vec_new_closure(v, PULL_GATHER, n, NULL, ops, 2);
+    *result = vec_closure_leaves(v, c, &ops[0], 1, index->own, index->n_own);
     return true;
 }
 
 static bool delay_backpermute(vec *v, frame *f, const loom_node *n, const val *ops, val *result) {
-    uint32_t r = n->aux, levels = leaf_count(v, v->p->nodes[loom_node_body(v->p, n, 0)->result].type);
+    uint32_t r = n->aux, levels = vec_leaf_count(v, v->p->nodes[loom_node_body(v->p, n, 0)->result].type);
     for (uint32_t i = 0; i < ops[0].n; i++) {
         if (!same_inner(&ops[0].at[i], r, &ops[1].at[i], levels)) {
-            return refuse(v, n, "a backpermute whose rows may differ in length");
+            return vec_refuse(v, n, "a backpermute whose rows may differ in length");
         }
     }
-    closure *c = new_closure(v, PULL_BACKPERMUTE, n, f, ops, 2);
+    closure *c = vec_new_closure(v, PULL_BACKPERMUTE, n, f, ops, 2);
     c->n_wanted = r;
-    *result = closure_leaves(v, c, &ops[0], 0, NULL, 0);
+    *result = vec_closure_leaves(v, c, &ops[0], 0, NULL, 0);
     return true;
 }
 
 /* An array without rows has no columns either. */
 static bool transposed_extent(vec *v, const loom_node *n, const val *x, extent *outer) {
     leaf columns;
-    if (x->n == 0) return refuse(v, n, "an array of empty tuples");
-    return dim_leaf(v, n, &x->at[0], 1, &columns) && as_extent(v, n, &columns, outer);
+    if (x->n == 0) return vec_refuse(v, n, "an array of empty tuples");
+    return vec_dim_leaf(v, n, &x->at[0], 1, &columns) && vec_as_extent(v, n, &columns, outer);
 }
 
 static bool all_views(const val *x) {
     for (uint32_t i = 0; i < x->n; i++) {
-        if (!is_view(&x->at[i])) return false;
+        if (!vec_is_view(&x->at[i])) return false;
     }
     return true;
 }
@@ -239,30 +240,30 @@ static bool delay_transpose(vec *v, const loom_node *n, const val *ops, val *res
     e[1] = ops[0].at[0].own[0];
     if (all_views(&ops[0])) {
         leaf *at;
-        *result = leaves_of(v, ops[0].n, &at);
-        for (uint32_t i = 0; i < ops[0].n; i++) at[i] = transpose_leaf(v, &ops[0].at[i], e[0]);
+        *result = vec_leaves_of(v, ops[0].n, &at);
+        for (uint32_t i = 0; i < ops[0].n; i++) at[i] = vec_transpose_leaf(v, &ops[0].at[i], e[0]);
         return true;
     }
     extent *extents = LOOM_NEW_ARRAY(v->scratch, extent, 2);
     memcpy(extents, e, sizeof e);
-    closure *c = new_closure(v, PULL_TRANSPOSE, n, NULL, ops, 1);
+    closure *c = vec_new_closure(v, PULL_TRANSPOSE, n, NULL, ops, 1);
     c->n_wanted = 2;
     c->extents = extents;
-    *result = closure_leaves(v, c, &ops[0], 2, extents, 2);
+    *result = vec_closure_leaves(v, c, &ops[0], 2, extents, 2);
     return true;
 }
 
 static bool delay_flatten(vec *v, const loom_node *n, const val *ops, val *result) {
     extent outer, total;
     if (!has_length(v, n, &ops[0], &outer)) return false;
-    leaf rows = extent_leaf(v, outer), columns = extent_leaf(v, ops[0].at[0].own[1]), product;
+    leaf rows = vec_extent_leaf(v, outer), columns = vec_extent_leaf(v, ops[0].at[0].own[1]), product;
     if (ops[0].at[0].own[1].axis == LOOM_NONE && ops[0].at[0].own[1].expr == LOOM_NONE) {
-        return refuse(v, n, "an inner extent that is not known here");
+        return vec_refuse(v, n, "an inner extent that is not known here");
     }
-    if (!scalar_prim(v, n, LOOM_PRIM_MUL, &rows, &columns, &product) || !as_extent(v, n, &product, &total))
+    if (!vec_scalar_prim(v, n, LOOM_PRIM_MUL, &rows, &columns, &product) || !vec_as_extent(v, n, &product, &total))
         return false;
-    closure *c = new_closure(v, PULL_FLATTEN, n, NULL, ops, 1);
-    *result = closure_leaves(v, c, &ops[0], 2, &total, 1);
+    closure *c = vec_new_closure(v, PULL_FLATTEN, n, NULL, ops, 1);
+    *result = vec_closure_leaves(v, c, &ops[0], 2, &total, 1);
     return true;
 }
 
@@ -274,11 +275,11 @@ static bool build_product(vec *v, void *argument, val *result) {
     product_check *c = argument;
     loom_lexpr_id a, b;
     leaf *at;
-    if (!to_expr(v, &c->product, &a) || !to_expr(v, &c->size, &b)) return false;
-    *result = leaves_of(v, 3, &at);
-    at[0] = expr_leaf(v, x_prim2(v, LOOM_PRIM_EQ, a, b));
-    at[1] = expr_leaf(v, a);
-    at[2] = expr_leaf(v, b);
+    if (!vec_to_expr(v, &c->product, &a) || !vec_to_expr(v, &c->size, &b)) return false;
+    *result = vec_leaves_of(v, 3, &at);
+    at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_EQ, a, b));
+    at[1] = vec_expr_leaf(v, a);
+    at[2] = vec_expr_leaf(v, b);
     return true;
 }
 
@@ -287,37 +288,38 @@ static bool delay_unflatten(vec *v, const loom_node *n, const val *ops, val *res
     extent *extents = LOOM_NEW_ARRAY(v->scratch, extent, 2), length;
     const val *array = &ops[2];
     if (!has_length(v, n, array, &length)) return false;
-    product_check c = {.size = extent_leaf(v, length)};
-    if (!scalar_prim(v, n, LOOM_PRIM_MUL, &ops[0].at[0], &ops[1].at[0], &c.product)) return false;
-    if (!as_extent(v, n, &ops[0].at[0], &extents[0]) || !as_extent(v, n, &ops[1].at[0], &extents[1])) return false;
+    product_check c = {.size = vec_extent_leaf(v, length)};
+    if (!vec_scalar_prim(v, n, LOOM_PRIM_MUL, &ops[0].at[0], &ops[1].at[0], &c.product)) return false;
+    if (!vec_as_extent(v, n, &ops[0].at[0], &extents[0]) || !vec_as_extent(v, n, &ops[1].at[0], &extents[1]))
+        return false;
     int64_t product, size;
-    bool proven = is_int(&c.product, &product) && is_int(&c.size, &size) && product == size;
-    if (!proven && !v->in_op && !emit_check(v, n, build_product, &c, format, NULL)) return false;
-    closure *d = new_closure(v, PULL_UNFLATTEN, n, NULL, array, 1);
+    bool proven = vec_is_int(&c.product, &product) && vec_is_int(&c.size, &size) && product == size;
+    if (!proven && !v->in_op && !vec_emit_check(v, n, build_product, &c, format, NULL)) return false;
+    closure *d = vec_new_closure(v, PULL_UNFLATTEN, n, NULL, array, 1);
     if (!proven && v->in_op) {
         val x;
         if (!build_product(v, &c, &x)) return false;
         loom_lexpr_id numbers[2] = {x.at[1].id, x.at[2].id};
         d->checked = true;
         d->site = loom_lifted_site(v->l, n->span, format, NULL);
-        x_check(v, x.at[0].id, numbers[0], numbers, 2, d->site);
+        vec_x_check(v, x.at[0].id, numbers[0], numbers, 2, d->site);
     }
     d->n_wanted = 2;
     d->extents = extents;
-    *result = closure_leaves(v, d, array, 1, extents, 2);
+    *result = vec_closure_leaves(v, d, array, 1, extents, 2);
     return true;
 }
 
 static bool delay_replicate(vec *v, const loom_node *n, const val *ops, val *result) {
     extent e;
-    if (!as_extent(v, n, &ops[0].at[0], &e)) return false;
+    if (!vec_as_extent(v, n, &ops[0].at[0], &e)) return false;
     leaf *at;
-    *result = leaves_of(v, ops[1].n, &at);
-    closure *c = new_closure(v, PULL_CONSTANT, n, NULL, &ops[1], 1);
-    val pulled = closure_leaves(v, c, &ops[1], 0, &e, 1);
+    *result = vec_leaves_of(v, ops[1].n, &at);
+    closure *c = vec_new_closure(v, PULL_CONSTANT, n, NULL, &ops[1], 1);
+    val pulled = vec_closure_leaves(v, c, &ops[1], 0, &e, 1);
     for (uint32_t i = 0; i < ops[1].n; i++) {
         const leaf *x = &ops[1].at[i];
-        at[i] = is_view(x) || x->kind == LEAF_EXPR ? replicate_leaf(v, x, e) : pulled.at[i];
+        at[i] = vec_is_view(x) || x->kind == LEAF_EXPR ? vec_replicate_leaf(v, x, e) : pulled.at[i];
     }
     return true;
 }
@@ -334,45 +336,46 @@ static bool delay_same_length(vec *v, closure_kind kind, const loom_node *n, con
 static bool index_proven(const vec *v, const leaf *index, extent e) {
     int64_t i;
     if (index->kind == LEAF_AXIS && index->at.kind == FROM_LEVEL) return e.axis != LOOM_NONE && index->id == e.axis;
-    if (!is_int(index, &i) || e.axis == LOOM_NONE) return false;
+    if (!vec_is_int(index, &i) || e.axis == LOOM_NONE) return false;
     return v->l->axes[e.axis].kind == LOOM_AXIS_CONST && i >= 0 && i < v->l->axes[e.axis].extent;
 }
 
-bool index_value(vec *v, const loom_node *n, const val *x, const leaf *index, val *element) {
+bool vec_index_value(vec *v, const loom_node *n, const val *x, const leaf *index, val *element) {
     index_step step = {.site = LOOM_NONE};
-    if (x->n == 0) return refuse(v, n, "an array of empty tuples");
+    if (x->n == 0) return vec_refuse(v, n, "an array of empty tuples");
     extent e = x->at[0].own[0];
     if (x->at[0].kind == LEAF_ELEM) { /* in range or not elementwise */
-        if (!to_expr(v, index, &step.at)) return false;
-        return pull(v, n, x, step, element);
+        if (!vec_to_expr(v, index, &step.at)) return false;
+        return vec_pull(v, n, x, step, element);
     }
     step.checked = !index_proven(v, index, e);
-    for (uint32_t i = 1; i < x->n; i++) step.checked = step.checked || !same_extent(e, x->at[i].own[0]);
-    if (!to_expr(v, index, &step.at)) return false;
+    for (uint32_t i = 1; i < x->n; i++) step.checked = step.checked || !vec_same_extent(e, x->at[i].own[0]);
+    if (!vec_to_expr(v, index, &step.at)) return false;
     if (step.checked) {
         step.site = loom_lifted_site(v->l, n->span, "index {a} is out of range for an array of length {b}", NULL);
         if (x->at[0].kind != LEAF_VALUE) { /* loads check by themselves */
             if (e.axis == LOOM_NONE && e.expr == LOOM_NONE) {
-                return refuse(v, n, "an inner extent that is not known here");
+                return vec_refuse(v, n, "an inner extent that is not known here");
             }
-            loom_lexpr_id size = x_extent(v, e), low = x_prim2(v, LOOM_PRIM_GE, step.at, x_int(v, 0));
-            loom_lexpr_id ok = x_prim2(v, LOOM_PRIM_AND, low, x_prim2(v, LOOM_PRIM_LT, step.at, size));
-            x_check(v, ok, step.at, (loom_lexpr_id[]){step.at, size}, 2, step.site);
+            loom_lexpr_id size = vec_x_extent(v, e), low = vec_x_prim2(v, LOOM_PRIM_GE, step.at, vec_x_int(v, 0));
+            loom_lexpr_id ok = vec_x_prim2(v, LOOM_PRIM_AND, low, vec_x_prim2(v, LOOM_PRIM_LT, step.at, size));
+            vec_x_check(v, ok, step.at, (loom_lexpr_id[]){step.at, size}, 2, step.site);
         }
     }
-    return pull(v, n, x, step, element);
+    return vec_pull(v, n, x, step, element);
 }
 
 static bool by_level(const vec *v, const val *x, uint32_t k, const leaf *index) {
     if (index->kind != LEAF_AXIS || index->at.kind != FROM_LEVEL || index->dtype != LOOM_I64) return false;
     for (uint32_t i = 0; i < x->n; i++) {
-        if (!is_free(v, &x->at[i]) || !same_extent(x->at[i].own[k], (extent){index->id, LOOM_NONE})) return false;
+        if (!vec_is_free(v, &x->at[i]) || !vec_same_extent(x->at[i].own[k], (extent){index->id, LOOM_NONE}))
+            return false;
     }
     return true;
 }
 
 /* xs[i] under the map that i comes from: the element by another name. */
-bool indexes_by_levels(const vec *v, const loom_node *n, const val *ops) {
+bool vec_indexes_by_levels(const vec *v, const loom_node *n, const val *ops) {
     for (uint32_t i = 1; i < n->n_operands; i++) {
         if (!by_level(v, &ops[0], i - 1, &ops[i].at[0])) return false;
     }
@@ -381,26 +384,26 @@ bool indexes_by_levels(const vec *v, const loom_node *n, const val *ops) {
 
 static bool delay_index(vec *v, const loom_node *n, const val *ops, val *result) {
     val x = ops[0];
-    if (!v->elementwise && indexes_by_levels(v, n, ops)) {
+    if (!v->elementwise && vec_indexes_by_levels(v, n, ops)) {
         for (uint32_t i = 1; i < n->n_operands; i++) {
             leaf *at;
-            val y = leaves_of(v, x.n, &at);
-            for (uint32_t k = 0; k < x.n; k++) at[k] = bind_level(v, &x.at[k], ops[i].at[0].at.at);
+            val y = vec_leaves_of(v, x.n, &at);
+            for (uint32_t k = 0; k < x.n; k++) at[k] = vec_bind_level(v, &x.at[k], ops[i].at[0].at.at);
             x = y;
         }
         *result = x;
         return true;
     }
     for (uint32_t i = 1; i < n->n_operands; i++) {
-        if (!index_value(v, n, &x, &ops[i].at[0], &x)) return false;
+        if (!vec_index_value(v, n, &x, &ops[i].at[0], &x)) return false;
     }
     *result = x;
     return true;
 }
 
-bool delay(vec *v, frame *f, const loom_node *n, val *result) {
+bool vec_delay(vec *v, frame *f, const loom_node *n, val *result) {
     val *ops;
-    if (!operands(v, f, n, &ops)) return false;
+    if (!vec_operands(v, f, n, &ops)) return false;
     switch ((loom_op)n->op) {
     case LOOM_OP_ARRAY: return delay_array(v, n, ops, result);
     case LOOM_OP_INDEX: return delay_index(v, n, ops, result);
@@ -420,7 +423,7 @@ bool delay(vec *v, frame *f, const loom_node *n, val *result) {
         return delay_same_length(v, PULL_ROTATE, n, swapped, result);
     }
     case LOOM_OP_REPLICATE: return delay_replicate(v, n, ops, result);
-    default: return refuse(v, n, "%s cannot be delayed", loom_op_table[n->op].name);
+    default: return vec_refuse(v, n, "%s cannot be delayed", loom_op_table[n->op].name);
     }
 }
 
@@ -431,32 +434,32 @@ static void probe_inner(vec *v, const loom_node *n, const val *x, val *shaped, u
     bool nested = false;
     for (uint32_t i = 0; i < x->n; i++) nested = nested || x->at[i].n_own > outer;
     if (!nested || v->elementwise) return;
-    mark m = mark_here(v);
+    mark m = vec_mark_here(v);
     const char *remark = v->remark;
     val element;
     leaf *at;
     index_step path[LOOM_MAX_DEPTH];
-    open_block b = block_open(v);
-    for (uint32_t i = 0; i < outer; i++) path[i] = at_expr(x_int(v, 0));
-    bool ok = pull_path(v, n, *x, path, outer, &element);
-    block_close(v, b, 0, NULL, 0, NULL);
-    forget_exprs(v, m);
+    open_block b = vec_block_open(v);
+    for (uint32_t i = 0; i < outer; i++) path[i] = vec_at_expr(vec_x_int(v, 0));
+    bool ok = vec_pull_path(v, n, *x, path, outer, &element);
+    vec_block_close(v, b, 0, NULL, 0, NULL);
+    vec_forget_exprs(v, m);
     v->remark = remark;
     if (!ok) return;
-    *shaped = leaves_of(v, x->n, &at);
+    *shaped = vec_leaves_of(v, x->n, &at);
     for (uint32_t i = 0; i < x->n; i++) {
         at[i] = x->at[i];
         for (uint32_t k = outer; k < x->at[i].n_own; k++) {
             extent e = element.at[i].own[k - outer];
-            if (e.axis != LOOM_NONE) at[i] = with_own(v, &at[i], k, e);
+            if (e.axis != LOOM_NONE) at[i] = vec_with_own(v, &at[i], k, e);
         }
     }
 }
 
 static val typed_shape(vec *v, loom_type_id type) {
-    const leaf_type *types = leaf_types(v, type);
+    const leaf_type *types = vec_leaf_types(v, type);
     leaf *at;
-    val x = leaves_of(v, leaf_count(v, type), &at);
+    val x = vec_leaves_of(v, vec_leaf_count(v, type), &at);
     for (uint32_t i = 0; i < x.n; i++) {
         extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)types[i].depth + 1);
         for (uint32_t k = 0; k < types[i].depth; k++) own[k] = (extent){LOOM_NONE, LOOM_NONE};
@@ -466,31 +469,31 @@ static val typed_shape(vec *v, loom_type_id type) {
     return x;
 }
 
-bool delay_body(vec *v, frame *f, const loom_node *n, const val *args, uint32_t n_args, val *result) {
+bool vec_delay_body(vec *v, frame *f, const loom_node *n, const val *args, uint32_t n_args, val *result) {
     extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)n->n_operands + 1);
     val *shape = LOOM_NEW(v->scratch, val);
     *shape = typed_shape(v, n->type);
-    closure *c = new_closure(v, PULL_BODY, n, f, args, n_args);
+    closure *c = vec_new_closure(v, PULL_BODY, n, f, args, n_args);
     uint32_t outer = 1;
     if (n->op == LOOM_OP_GENERATE) {
         outer = c->n_wanted = n->n_operands;
         for (uint32_t i = 0; i < outer; i++) {
-            if (!as_extent(v, n, &args[i].at[0], &own[i])) return false;
+            if (!vec_as_extent(v, n, &args[i].at[0], &own[i])) return false;
         }
         c->operands = shape;
         c->n_operands = 1;
     } else {
-        if (!common_length(v, n, args, n_args, &own[0])) return false;
+        if (!vec_common_length(v, n, args, n_args, &own[0])) return false;
         for (uint32_t i = 0; i < n_args; i++) {
             for (uint32_t k = 0; k < args[i].n; k++) {
-                bool equal = args[i].at[k].kind == LEAF_ELEM || known_equal(v, own[0], args[i].at[k].own[0]);
+                bool equal = args[i].at[k].kind == LEAF_ELEM || vec_known_equal(v, own[0], args[i].at[k].own[0]);
                 c->checked = c->checked || !equal;
             }
         }
         if (c->checked)
             c->site = loom_lifted_site(v->l, n->span, "index {a} is out of range for an array of length {b}", NULL);
     }
-    val x = closure_leaves(v, c, shape, outer, own, outer);
+    val x = vec_closure_leaves(v, c, shape, outer, own, outer);
     *result = x;
     probe_inner(v, n, &x, result, outer);
     return true;

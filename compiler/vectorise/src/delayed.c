@@ -17,7 +17,7 @@
  */
 #include "delayed.h"
 
-index_step at_expr(loom_lexpr_id e) {
+index_step vec_at_expr(loom_lexpr_id e) {
     return (index_step){e, false, LOOM_NONE};
 }
 
@@ -54,8 +54,8 @@ static leaf pull_axis(vec *v, const leaf *x, index_step at) {
         return y;
     }
     loom_lexpr_id e = at.at;
-    if (x->dtype != LOOM_I64) e = loom_lifted_expr(v->l, plain_expr(LOOM_LX_CONVERT, x->dtype), &e, 1);
-    leaf z = expr_leaf(v, e);
+    if (x->dtype != LOOM_I64) e = loom_lifted_expr(v->l, vec_plain_expr(LOOM_LX_CONVERT, x->dtype), &e, 1);
+    leaf z = vec_expr_leaf(v, e);
     z.n_own = y.n_own;
     z.own = y.own;
     return z;
@@ -68,9 +68,9 @@ static bool memo_holds(const vec *v, const closure *c, index_step at) {
 
 static bool pull_memo(vec *v, closure *c, index_step at, val *element) {
     if (!memo_holds(v, c, at)) {
-        if (!count_step(v, c->node)) return false;
+        if (!vec_count_step(v, c->node)) return false;
         val made;
-        if (!pull_closure(v, c, at, &made)) return false;
+        if (!vec_pull_closure(v, c, at, &made)) return false;
         c->memo_at = at;
         c->memo_block = (uint32_t)v->open.count - 1;
         c->memo_serial = v->open.at[c->memo_block];
@@ -94,19 +94,19 @@ static bool pull_leaf(vec *v, const loom_node *n, const leaf *x, index_step at, 
         return true;
     case LEAF_ELEM:
         if (x->at.at >= v->n_point || v->point[x->at.at] != at.at) {
-            return refuse(v, n, "an operator on arrays that is not elementwise");
+            return vec_refuse(v, n, "an operator on arrays that is not elementwise");
         }
         *out = drop_own(x);
         out->at.at++;
         return true;
-    case LEAF_BAD: return refuse(v, n, "%s", x->why);
+    case LEAF_BAD: return vec_refuse(v, n, "%s", x->why);
     }
     return false;
 }
 
-bool pull(vec *v, const loom_node *n, const val *x, index_step at, val *element) {
+bool vec_pull(vec *v, const loom_node *n, const val *x, index_step at, val *element) {
     leaf *out;
-    val made = leaves_of(v, x->n, &out);
+    val made = vec_leaves_of(v, x->n, &out);
     assert(v->in_op);
     for (uint32_t i = 0; i < x->n; i++) {
         if (!pull_leaf(v, n, &x->at[i], at, &out[i])) return false;
@@ -115,15 +115,15 @@ bool pull(vec *v, const loom_node *n, const val *x, index_step at, val *element)
     return true;
 }
 
-bool pull_path(vec *v, const loom_node *n, val x, const index_step *path, uint32_t n_path, val *element) {
+bool vec_pull_path(vec *v, const loom_node *n, val x, const index_step *path, uint32_t n_path, val *element) {
     for (uint32_t i = 0; i < n_path; i++) {
-        if (!pull(v, n, &x, path[i], &x)) return false;
+        if (!vec_pull(v, n, &x, path[i], &x)) return false;
     }
     *element = x;
     return true;
 }
 
-closure *new_closure(vec *v, closure_kind kind, const loom_node *n, frame *f, const val *ops, uint32_t n_ops) {
+closure *vec_new_closure(vec *v, closure_kind kind, const loom_node *n, frame *f, const val *ops, uint32_t n_ops) {
     closure *c = LOOM_NEW(v->scratch, closure);
     *c = (closure){.kind = kind,
                    .node = n,
@@ -136,9 +136,9 @@ closure *new_closure(vec *v, closure_kind kind, const loom_node *n, frame *f, co
 }
 
 /* PULL leaves of a closure, shaped like `like` with `drop` own axes gone and n_new put before them. */
-val closure_leaves(vec *v, closure *c, const val *like, uint32_t drop, const extent *new_own, uint32_t n_new) {
+val vec_closure_leaves(vec *v, closure *c, const val *like, uint32_t drop, const extent *new_own, uint32_t n_new) {
     leaf *out;
-    val x = leaves_of(v, like->n, &out);
+    val x = vec_leaves_of(v, like->n, &out);
     for (uint32_t i = 0; i < like->n; i++) {
         const leaf *y = &like->at[i];
         extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)y->n_own + n_new + 1);
@@ -165,54 +165,54 @@ static val bind_more(vec *v, const closure *c, const val *shape, index_step at) 
     if (c->n_bound) memcpy(bound, c->bound, c->n_bound * sizeof *bound);
     bound[d->n_bound++] = at;
     d->bound = bound;
-    return closure_leaves(v, d, shape, c->n_bound + 1, NULL, 0);
+    return vec_closure_leaves(v, d, shape, c->n_bound + 1, NULL, 0);
 }
 
 /* ---- one of two ---- */
 
 static bool thunk_value(vec *v, const loom_node *n, const thunk *t, val *x) {
     val base = t->base;
-    if (t->body && !expr_body(v, t->body, NULL, t->frame, &base)) return false;
-    return pull_path(v, n, base, t->path, t->n_path, x);
+    if (t->body && !vec_expr_body(v, t->body, NULL, t->frame, &base)) return false;
+    return vec_pull_path(v, n, base, t->path, t->n_path, x);
 }
 
 static bool branch(vec *v, const loom_node *n, const thunk *t, const val *like, loom_lblock_id *block, uint32_t *count,
                    loom_dtype *first) {
     val x;
-    open_block b = block_open(v);
+    open_block b = vec_block_open(v);
     if (!thunk_value(v, n, t, &x)) return false;
     loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)x.n + 1);
     *count = 0;
     for (uint32_t i = 0; i < x.n; i++) {
         if (like->at[i].n_own) continue;
         if (*count == 0) *first = x.at[i].dtype;
-        if (!to_expr(v, &x.at[i], &results[(*count)++])) return false;
+        if (!vec_to_expr(v, &x.at[i], &results[(*count)++])) return false;
     }
-    *block = block_close(v, b, 0, NULL, *count, results);
+    *block = vec_block_close(v, b, 0, NULL, *count, results);
     return true;
 }
 
-bool either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b, const val *like,
-            val *result) {
+bool vec_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b, const val *like,
+                val *result) {
     closure *c = NULL;
     val arrays;
     leaf *out;
     uint32_t scalars = 0, at = 0, count;
-    *result = leaves_of(v, like->n, &out);
+    *result = vec_leaves_of(v, like->n, &out);
     for (uint32_t i = 0; i < like->n; i++) scalars += like->at[i].n_own == 0;
     if (scalars < like->n) {
-        c = new_closure(v, PULL_EITHER, n, NULL, NULL, 0);
+        c = vec_new_closure(v, PULL_EITHER, n, NULL, NULL, 0);
         val *shape = LOOM_NEW(v->scratch, val);
         *shape = *like;
         c->operands = shape;
         c->condition = condition;
         c->either[0] = *a;
         c->either[1] = *b;
-        arrays = closure_leaves(v, c, like, 0, NULL, 0);
+        arrays = vec_closure_leaves(v, c, like, 0, NULL, 0);
     }
     loom_lexpr_id both = LOOM_NONE;
     if (scalars || like->n == 0) {
-        loom_lexpr e = plain_expr(LOOM_LX_IF, LOOM_BOOL);
+        loom_lexpr e = vec_plain_expr(LOOM_LX_IF, LOOM_BOOL);
         if (!branch(v, n, a, like, &e.blocks[0], &count, &e.dtype)) return false;
         if (!branch(v, n, b, like, &e.blocks[1], &count, &e.dtype)) return false;
         both = loom_lifted_expr(v->l, e, &condition, 1);
@@ -221,7 +221,7 @@ bool either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a,
         if (like->at[i].n_own) {
             out[i] = arrays.at[i];
         } else {
-            out[i] = expr_leaf(v, x_result(v, both, like->at[i].dtype, at++, scalars));
+            out[i] = vec_expr_leaf(v, vec_x_result(v, both, like->at[i].dtype, at++, scalars));
         }
     }
     return true;
@@ -242,7 +242,7 @@ static thunk extend(vec *v, const thunk *t, index_step at) {
 
 static val drop_level(vec *v, const val *like) {
     leaf *out;
-    val x = leaves_of(v, like->n, &out);
+    val x = vec_leaves_of(v, like->n, &out);
     for (uint32_t i = 0; i < like->n; i++) {
         out[i] = like->at[i];
         if (out[i].n_own) out[i] = drop_own(&out[i]);
@@ -255,16 +255,16 @@ static bool pull_either(vec *v, const closure *c, index_step at, val *element) {
     thunk a = extend(v, &c->either[0], at), b = extend(v, &c->either[1], at);
     for (uint32_t i = 0; i < c->operands[0].n; i++) {
         if (!c->operands[0].at[i].n_own)
-            return refuse(v, c->node, "a conditional that gives scalars and arrays together");
+            return vec_refuse(v, c->node, "a conditional that gives scalars and arrays together");
     }
     val like = drop_level(v, &c->operands[0]);
-    return either(v, c->node, c->condition, &a, &b, &like, element);
+    return vec_either(v, c->node, c->condition, &a, &b, &like, element);
 }
 
 /* ---- the operations ---- */
 
 static loom_lexpr_id offset(vec *v, loom_prim prim, loom_lexpr_id a, loom_lexpr_id b) {
-    return x_prim2(v, prim, a, b);
+    return vec_x_prim2(v, prim, a, b);
 }
 
 static bool pull_body(vec *v, closure *c, index_step at, val *element) {
@@ -274,61 +274,67 @@ static bool pull_body(vec *v, closure *c, index_step at, val *element) {
     if (c->node->op == LOOM_OP_GENERATE) {
         for (uint32_t i = 0; i < n; i++) {
             leaf *x;
-            args[i] = leaves_of(v, 1, &x);
-            x[0] = expr_leaf(v, i < c->n_bound ? c->bound[i].at : at.at);
+            args[i] = vec_leaves_of(v, 1, &x);
+            x[0] = vec_expr_leaf(v, i < c->n_bound ? c->bound[i].at : at.at);
         }
     } else {
         if (c->checked && !at.checked) at = (index_step){at.at, true, c->site};
         for (uint32_t i = 0; i < n; i++) {
-            if (!pull(v, c->node, &c->operands[i], at, &args[i])) return false;
+            if (!vec_pull(v, c->node, &c->operands[i], at, &args[i])) return false;
         }
     }
-    return expr_body(v, body, args, c->frame, element);
+    return vec_expr_body(v, body, args, c->frame, element);
 }
 
 static loom_lexpr_id length_of(vec *v, const val *x) {
-    return x_extent(v, x->at[0].own[0]);
+    return vec_x_extent(v, x->at[0].own[0]);
 }
 
 static bool pull_slice(vec *v, const closure *c, index_step at, val *element) {
     loom_lexpr_id from, i = at.at;
     int64_t step = 1;
-    is_int(&c->operands[2].at[0], &step);
-    if (!to_expr(v, &c->operands[1].at[0], &from)) return false;
-    if (step != 1) i = offset(v, LOOM_PRIM_MUL, i, x_int(v, step));
+    vec_is_int(&c->operands[2].at[0], &step);
+    if (!vec_to_expr(v, &c->operands[1].at[0], &from)) return false;
+    if (step != 1) i = offset(v, LOOM_PRIM_MUL, i, vec_x_int(v, step));
     i = offset(v, LOOM_PRIM_ADD, from, i);
     bool checked = at.checked || c->checked;
-    return pull(v, c->node, &c->operands[0], (index_step){i, checked, checked ? c->site : LOOM_NONE}, element);
+    return vec_pull(v, c->node, &c->operands[0], (index_step){i, checked, checked ? c->site : LOOM_NONE}, element);
 }
 
 static bool pull_reverse(vec *v, const closure *c, index_step at, val *element) {
-    loom_lexpr_id last = offset(v, LOOM_PRIM_SUB, length_of(v, &c->operands[0]), x_int(v, 1));
+    loom_lexpr_id last = offset(v, LOOM_PRIM_SUB, length_of(v, &c->operands[0]), vec_x_int(v, 1));
     at.at = offset(v, LOOM_PRIM_SUB, last, at.at);
-    return pull(v, c->node, &c->operands[0], at, element);
+    return vec_pull(v, c->node, &c->operands[0], at, element);
 }
 
 /* The amount is brought into 0..n-1 once, so that an index needs a comparison only. */
 static bool pull_rotate(vec *v, const closure *c, index_step at, val *element) {
     loom_lexpr_id r, n = length_of(v, &c->operands[0]);
-    if (!to_expr(v, &c->operands[1].at[0], &r)) return false;
-    r = offset(v, LOOM_PRIM_FLOORMOD, r, offset(v, LOOM_PRIM_MAX, n, x_int(v, 1)));
+    if (!vec_to_expr(v, &c->operands[1].at[0], &r)) return false;
+    r = offset(v, LOOM_PRIM_FLOORMOD, r, offset(v, LOOM_PRIM_MAX, n, vec_x_int(v, 1)));
     loom_lexpr_id i = offset(v, LOOM_PRIM_ADD, at.at, r);
     loom_lexpr_id wrapped = offset(v, LOOM_PRIM_SUB, i, n);
     loom_lexpr_id inside = offset(v, LOOM_PRIM_LT, i, n);
-    at.at = x_prim(v, LOOM_PRIM_SELECT, LOOM_I64, (loom_lexpr_id[]){inside, i, wrapped}, LOOM_NONE);
-    return pull(v, c->node, &c->operands[0], at, element);
+    at.at = vec_x_prim(v, LOOM_PRIM_SELECT, LOOM_I64, (loom_lexpr_id[]){inside, i, wrapped}, LOOM_NONE);
+    return vec_pull(v, c->node, &c->operands[0], at, element);
 }
 
 static bool pull_gather(vec *v, const closure *c, index_step at, val *element) {
     val index;
-    if (!pull(v, c->node, &c->operands[1], at, &index)) return false;
-    if (is_scalar(&index)) return index_value(v, c->node, &c->operands[0], &index.at[0], element);
+    if (!vec_pull(v, c->node, &c->operands[1], at, &index)) return false;
+    if (vec_is_scalar(&index)) return vec_index_value(v, c->node, &c->operands[0], &index.at[0], element);
     val *ops = LOOM_NEW_ARRAY(v->scratch, val, 2);
     ops[0] = c->operands[0];
     ops[1] = index;
-    closure *d = new_closure(v, PULL_GATHER, c->node, c->frame, ops, 2);
-    *element = closure_leaves(v, d, &c->operands[0], 1, index.at[0].own, index.at[0].n_own);
+    closure *d = vec_new_closure(v, PULL_GATHER, c->node, c->frame, ops, 2);
+    *element = vec_closure_leaves(v, d, &c->operands[0], 1, index.at[0].own, index.at[0].n_own);
     return true;
+}
+
+/* In range where the condition around holds; fusion proves it there. */
+static index_step under_condition(vec *v, const loom_node *n, loom_lexpr_id e) {
+    static const char *const format = "index {a} is out of range for an array of length {b}";
+    return (index_step){e, true, loom_lifted_site(v->l, n->span, format, NULL)};
 }
 
 static bool inside(vec *v, const closure *c, const val *index, index_step *path, loom_lexpr_id *all) {
@@ -336,34 +342,39 @@ static bool inside(vec *v, const closure *c, const val *index, index_step *path,
     *all = LOOM_NONE;
     for (uint32_t i = 0; i < index->n; i++) {
         loom_lexpr_id e;
-        if (!to_expr(v, &index->at[i], &e)) return false;
+        if (!vec_to_expr(v, &index->at[i], &e)) return false;
         extent extent_i = shape->own[i];
         if (extent_i.axis == LOOM_NONE && extent_i.expr == LOOM_NONE) {
-            return refuse(v, c->node, "an inner extent that is not known here");
+            return vec_refuse(v, c->node, "an inner extent that is not known here");
         }
-        loom_lexpr_id low = offset(v, LOOM_PRIM_GE, e, x_int(v, 0));
-        loom_lexpr_id high = offset(v, LOOM_PRIM_LT, e, x_extent(v, extent_i));
+        loom_lexpr_id low = offset(v, LOOM_PRIM_GE, e, vec_x_int(v, 0));
+        loom_lexpr_id high = offset(v, LOOM_PRIM_LT, e, vec_x_extent(v, extent_i));
         loom_lexpr_id in = offset(v, LOOM_PRIM_AND, low, high);
         *all = *all == LOOM_NONE ? in : offset(v, LOOM_PRIM_AND, *all, in);
-        path[i] = at_expr(e);
+        path[i] = under_condition(v, c->node, e);
     }
     return true;
+}
+
+static bool has_checked(const vec *v, const leaf *x) {
+    for (uint32_t i = 0; x->kind == LEAF_VALUE && i < v->l->values[x->id].n_axes; i++) {
+        if (x->sources[i].kind == FROM_EXPR && x->sources[i].checked) return true;
+    }
+    return false;
 }
 
 /* A manifest source of scalars: one load that knows its own edge. */
 static bool load_or(vec *v, const leaf *x, const leaf *otherwise, leaf *out) {
     if (x->kind != LEAF_VALUE || x->n_own || v->elementwise) return false;
-    for (uint32_t i = 0; i < v->l->values[x->id].n_axes; i++) {
-        if (x->sources[i].kind == FROM_EXPR && x->sources[i].checked) return false;
-    }
     loom_lexpr_id value, args[MAX_LEVELS + 1], fallback;
-    if (!to_expr(v, otherwise, &fallback) || !to_expr(v, x, &value)) return false;
+    if (!vec_to_expr(v, otherwise, &fallback) || !vec_to_expr(v, x, &value)) return false;
     loom_lexpr e = v->l->exprs[value];
     for (uint32_t i = 0; i < e.n_args; i++) args[i] = loom_lifted_arg(v->l, &e, i);
     args[e.n_args] = fallback;
     e.mode = LOOM_LOAD_DEFAULT;
+    e.site = LOOM_NONE;
     v->l->n_exprs = value; /* taken back: nothing refers to it */
-    *out = expr_leaf(v, loom_lifted_expr(v->l, e, args, e.n_args + 1));
+    *out = vec_expr_leaf(v, loom_lifted_expr(v->l, e, args, e.n_args + 1));
     return true;
 }
 
@@ -375,36 +386,37 @@ static bool pull_backpermute(vec *v, const closure *c, index_step at, val *eleme
     for (uint32_t i = 0; i <= c->n_bound; i++) {
         leaf *x;
         index_step step = i < c->n_bound ? c->bound[i] : at;
-        args[i] = leaves_of(v, 1, &x);
-        x[0] = expr_leaf(v, step.at);
-        if (!pull(v, c->node, &rest, step, &rest)) return false;
+        args[i] = vec_leaves_of(v, 1, &x);
+        x[0] = vec_expr_leaf(v, step.at);
+        if (!vec_pull(v, c->node, &rest, step, &rest)) return false;
     }
-    if (!expr_body(v, body, args, c->frame, &index) || !inside(v, c, &index, path, &all)) return false;
-    if (!pull_path(v, c->node, c->operands[1], path, index.n, &source)) return false;
+    if (!vec_expr_body(v, body, args, c->frame, &index) || !inside(v, c, &index, path, &all)) return false;
+    if (!vec_pull_path(v, c->node, c->operands[1], path, index.n, &source)) return false;
     bool simple = true;
     leaf *out;
-    *element = leaves_of(v, source.n, &out);
+    *element = vec_leaves_of(v, source.n, &out);
     for (uint32_t i = 0; i < source.n && simple; i++) {
-        simple = rest.at[i].kind == LEAF_CONST && load_or(v, &source.at[i], &rest.at[i], &out[i]);
+        simple = rest.at[i].kind == LEAF_CONST && !has_checked(v, &c->operands[1].at[i]) &&
+                 load_or(v, &source.at[i], &rest.at[i], &out[i]);
     }
     if (simple) return true;
     thunk a = thunk_of(c->operands[1]), b = thunk_of(rest);
     for (uint32_t i = 0; i < index.n; i++) a = extend(v, &a, path[i]);
-    return either(v, c->node, all, &a, &b, &rest, element);
+    return vec_either(v, c->node, all, &a, &b, &rest, element);
 }
 
 /* Array literals and concatenations: halves by comparison, down to one part. */
 static val sub_parts(vec *v, const closure *c, uint32_t from, uint32_t n) {
-    closure *d = new_closure(v, c->kind, c->node, c->frame, c->operands + from, n);
+    closure *d = vec_new_closure(v, c->kind, c->node, c->frame, c->operands + from, n);
     d->n_wanted = c->n_wanted + from; /* number of the first part */
     d->extents = c->extents;
-    return closure_leaves(v, d, &c->operands[0], c->kind == PULL_CONCAT ? 1 : 0, c->extents, 1);
+    return vec_closure_leaves(v, d, &c->operands[0], c->kind == PULL_CONCAT ? 1 : 0, c->extents, 1);
 }
 
 static loom_lexpr_id part_begin(vec *v, const closure *c, uint32_t part) {
-    if (c->kind == PULL_ARRAY) return x_int(v, part);
-    loom_lexpr_id sum = x_int(v, 0);
-    for (uint32_t i = 0; i < part; i++) sum = offset(v, LOOM_PRIM_ADD, sum, x_extent(v, c->extents[i + 1]));
+    if (c->kind == PULL_ARRAY) return vec_x_int(v, part);
+    loom_lexpr_id sum = vec_x_int(v, 0);
+    for (uint32_t i = 0; i < part; i++) sum = offset(v, LOOM_PRIM_ADD, sum, vec_x_extent(v, c->extents[i + 1]));
     return sum;
 }
 
@@ -413,7 +425,8 @@ static bool pull_parts(vec *v, const closure *c, index_step at, val *element) {
         *element = c->operands[0];
         if (c->kind == PULL_ARRAY) return true;
         if (c->n_wanted) at.at = offset(v, LOOM_PRIM_SUB, at.at, part_begin(v, c, c->n_wanted));
-        return pull(v, c->node, &c->operands[0], at, element);
+        at = under_condition(v, c->node, at.at);
+        return vec_pull(v, c->node, &c->operands[0], at, element);
     }
     uint32_t half = c->n_operands / 2;
     loom_lexpr_id first = offset(v, LOOM_PRIM_LT, at.at, part_begin(v, c, c->n_wanted + half));
@@ -421,7 +434,7 @@ static bool pull_parts(vec *v, const closure *c, index_step at, val *element) {
     a = extend(v, &a, at);
     b = extend(v, &b, at);
     val like = c->kind == PULL_CONCAT ? drop_level(v, &c->operands[0]) : c->operands[0];
-    return either(v, c->node, first, &a, &b, &like, element);
+    return vec_either(v, c->node, first, &a, &b, &like, element);
 }
 
 static bool pull_update(vec *v, const closure *c, index_step at, val *element) {
@@ -429,48 +442,48 @@ static bool pull_update(vec *v, const closure *c, index_step at, val *element) {
     thunk a = thunk_of(c->operands[1]), b = thunk_of(c->operands[0]);
     for (uint32_t i = 0; i <= c->n_bound; i++) {
         index_step step = i < c->n_bound ? c->bound[i] : at;
-        if (!to_expr(v, &c->operands[2 + i].at[0], &e)) return false;
+        if (!vec_to_expr(v, &c->operands[2 + i].at[0], &e)) return false;
         loom_lexpr_id here = offset(v, LOOM_PRIM_EQ, step.at, e);
         all = all == LOOM_NONE ? here : offset(v, LOOM_PRIM_AND, all, here);
         b = extend(v, &b, step);
     }
-    return either(v, c->node, all, &a, &b, &c->operands[1], element);
+    return vec_either(v, c->node, all, &a, &b, &c->operands[1], element);
 }
 
 static bool pull_flatten(vec *v, const closure *c, index_step at, val *element) {
     extent e = c->operands[0].at[0].own[1];
-    loom_lexpr_id m = x_extent(v, e);
-    if (e.axis == LOOM_NONE || maybe_empty(v, e.axis)) m = offset(v, LOOM_PRIM_MAX, m, x_int(v, 1));
+    loom_lexpr_id m = vec_x_extent(v, e);
+    if (e.axis == LOOM_NONE || vec_maybe_empty(v, e.axis)) m = offset(v, LOOM_PRIM_MAX, m, vec_x_int(v, 1));
     index_step path[2] = {at, at};
     path[0].at = offset(v, LOOM_PRIM_QUOT, at.at, m);
     path[1].at = offset(v, LOOM_PRIM_REM, at.at, m);
-    return pull_path(v, c->node, c->operands[0], path, 2, element);
+    return vec_pull_path(v, c->node, c->operands[0], path, 2, element);
 }
 
 static bool pull_unflatten(vec *v, const closure *c, index_step at, val *element) {
-    loom_lexpr_id row = offset(v, LOOM_PRIM_MUL, c->bound[0].at, x_extent(v, c->extents[1]));
+    loom_lexpr_id row = offset(v, LOOM_PRIM_MUL, c->bound[0].at, vec_x_extent(v, c->extents[1]));
     bool checked = c->checked || at.checked || c->bound[0].checked;
     index_step step = {offset(v, LOOM_PRIM_ADD, row, at.at), checked, checked ? c->site : LOOM_NONE};
-    return pull(v, c->node, &c->operands[0], step, element);
+    return vec_pull(v, c->node, &c->operands[0], step, element);
 }
 
 static bool pull_transpose(vec *v, const closure *c, index_step at, val *element) {
     index_step path[2] = {at, c->bound[0]};
-    return pull_path(v, c->node, c->operands[0], path, 2, element);
+    return vec_pull_path(v, c->node, c->operands[0], path, 2, element);
 }
 
 /* What the closure's leaves looked like before any index was bound. */
 static val unbound_shape(vec *v, const closure *c) {
     const val *like = &c->operands[0];
     switch (c->kind) {
-    case PULL_UNFLATTEN: return closure_leaves(v, NULL, like, 1, c->extents, 2);
-    case PULL_TRANSPOSE: return closure_leaves(v, NULL, like, 2, c->extents, 2);
+    case PULL_UNFLATTEN: return vec_closure_leaves(v, NULL, like, 1, c->extents, 2);
+    case PULL_TRANSPOSE: return vec_closure_leaves(v, NULL, like, 2, c->extents, 2);
     case PULL_BODY: return *like;
     default: return *like;
     }
 }
 
-bool pull_closure(vec *v, closure *c, index_step at, val *element) {
+bool vec_pull_closure(vec *v, closure *c, index_step at, val *element) {
     if (c->n_bound + 1 < c->n_wanted && c->kind != PULL_ARRAY && c->kind != PULL_CONCAT) {
         val shape = unbound_shape(v, c);
         *element = bind_more(v, c, &shape, at);

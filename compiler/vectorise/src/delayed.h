@@ -4,8 +4,8 @@
 
 #include "vec.h"
 
-closure *new_closure(vec *v, closure_kind kind, const loom_node *n, frame *f, const val *ops, uint32_t n_ops);
-val closure_leaves(vec *v, closure *c, const val *like, uint32_t drop, const extent *new_own, uint32_t n_new);
-bool pull_closure(vec *v, closure *c, index_step at, val *element);
+closure *vec_new_closure(vec *v, closure_kind kind, const loom_node *n, frame *f, const val *ops, uint32_t n_ops);
+val vec_closure_leaves(vec *v, closure *c, const val *like, uint32_t drop, const extent *new_own, uint32_t n_new);
+bool vec_pull_closure(vec *v, closure *c, index_step at, val *element);
 
 #endif

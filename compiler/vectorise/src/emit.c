@@ -12,70 +12,70 @@
  */
 #include "vec.h"
 
-loom_lexpr plain_expr(loom_lexpr_kind kind, loom_dtype t) {
+loom_lexpr vec_plain_expr(loom_lexpr_kind kind, loom_dtype t) {
     return (loom_lexpr){
         .kind = (uint8_t)kind, .dtype = t, .blocks = {LOOM_NONE, LOOM_NONE}, .site = LOOM_NONE, .aux = LOOM_NONE};
 }
 
-loom_lexpr_id x_const(vec *v, loom_dtype t, loom_scalar s) {
-    loom_lexpr e = plain_expr(LOOM_LX_CONST, t);
+loom_lexpr_id vec_x_const(vec *v, loom_dtype t, loom_scalar s) {
+    loom_lexpr e = vec_plain_expr(LOOM_LX_CONST, t);
     e.imm = s;
     return loom_lifted_expr(v->l, e, NULL, 0);
 }
 
-loom_lexpr_id x_int(vec *v, int64_t i) {
-    return x_const(v, LOOM_I64, (loom_scalar){.i = i});
+loom_lexpr_id vec_x_int(vec *v, int64_t i) {
+    return vec_x_const(v, LOOM_I64, (loom_scalar){.i = i});
 }
 
-loom_lexpr_id x_axis(vec *v, uint32_t level) {
-    loom_lexpr e = plain_expr(LOOM_LX_AXIS, LOOM_I64);
+loom_lexpr_id vec_x_axis(vec *v, uint32_t level) {
+    loom_lexpr e = vec_plain_expr(LOOM_LX_AXIS, LOOM_I64);
     e.aux = level;
     return loom_lifted_expr(v->l, e, NULL, 0);
 }
 
-loom_lexpr_id x_param(vec *v, loom_dtype t, uint32_t position) {
-    loom_lexpr e = plain_expr(LOOM_LX_PARAM, t);
+loom_lexpr_id vec_x_param(vec *v, loom_dtype t, uint32_t position) {
+    loom_lexpr e = vec_plain_expr(LOOM_LX_PARAM, t);
     e.aux = position;
     return loom_lifted_expr(v->l, e, NULL, 0);
 }
 
-loom_lexpr_id x_prim(vec *v, loom_prim prim, loom_dtype t, const loom_lexpr_id *args, loom_lsite_id site) {
-    loom_lexpr e = plain_expr(LOOM_LX_PRIM, t);
+loom_lexpr_id vec_x_prim(vec *v, loom_prim prim, loom_dtype t, const loom_lexpr_id *args, loom_lsite_id site) {
+    loom_lexpr e = vec_plain_expr(LOOM_LX_PRIM, t);
     e.prim = (uint16_t)prim;
     e.site = site;
     return loom_lifted_expr(v->l, e, args, (uint32_t)loom_prim_table[prim].arity);
 }
 
-loom_lexpr_id x_prim2(vec *v, loom_prim prim, loom_lexpr_id a, loom_lexpr_id b) {
+loom_lexpr_id vec_x_prim2(vec *v, loom_prim prim, loom_lexpr_id a, loom_lexpr_id b) {
     loom_dtype types[2] = {v->l->exprs[a].dtype, v->l->exprs[b].dtype};
-    return x_prim(v, prim, loom_prim_result(prim, types), (loom_lexpr_id[]){a, b}, LOOM_NONE);
+    return vec_x_prim(v, prim, loom_prim_result(prim, types), (loom_lexpr_id[]){a, b}, LOOM_NONE);
 }
 
-loom_lexpr_id x_extent(vec *v, extent e) {
+loom_lexpr_id vec_x_extent(vec *v, extent e) {
     if (e.axis == LOOM_NONE) return e.expr;
     const loom_axis *a = &v->l->axes[e.axis];
-    if (a->kind == LOOM_AXIS_CONST) return x_int(v, a->extent);
-    loom_lexpr x = plain_expr(LOOM_LX_EXTENT, LOOM_I64);
+    if (a->kind == LOOM_AXIS_CONST) return vec_x_int(v, a->extent);
+    loom_lexpr x = vec_plain_expr(LOOM_LX_EXTENT, LOOM_I64);
     x.aux = e.axis;
     return loom_lifted_expr(v->l, x, NULL, 0);
 }
 
-loom_lexpr_id x_check(vec *v, loom_lexpr_id condition, loom_lexpr_id value, const loom_lexpr_id *numbers,
-                      uint32_t n_numbers, loom_lsite_id site) {
-    loom_lexpr e = plain_expr(LOOM_LX_CHECK, v->l->exprs[value].dtype);
+loom_lexpr_id vec_x_check(vec *v, loom_lexpr_id condition, loom_lexpr_id value, const loom_lexpr_id *numbers,
+                          uint32_t n_numbers, loom_lsite_id site) {
+    loom_lexpr e = vec_plain_expr(LOOM_LX_CHECK, v->l->exprs[value].dtype);
     e.site = site;
     loom_lexpr_id args[4] = {condition, value, n_numbers > 0 ? numbers[0] : 0, n_numbers > 1 ? numbers[1] : 0};
     return loom_lifted_expr(v->l, e, args, 2 + n_numbers);
 }
 
-loom_lexpr_id x_result(vec *v, loom_lexpr_id of, loom_dtype t, uint32_t i, uint32_t n) {
+loom_lexpr_id vec_x_result(vec *v, loom_lexpr_id of, loom_dtype t, uint32_t i, uint32_t n) {
     if (n == 1) return of;
-    loom_lexpr e = plain_expr(LOOM_LX_RESULT, t);
+    loom_lexpr e = vec_plain_expr(LOOM_LX_RESULT, t);
     e.aux = i;
     return loom_lifted_expr(v->l, e, &of, 1);
 }
 
-leaf expr_leaf(const vec *v, loom_lexpr_id e) {
+leaf vec_expr_leaf(const vec *v, loom_lexpr_id e) {
     return (leaf){.kind = LEAF_EXPR, .dtype = v->l->exprs[e].dtype, .id = e, .site = LOOM_NONE};
 }
 
@@ -83,13 +83,13 @@ static loom_lexpr_id load(vec *v, const leaf *x) {
     const loom_lvalue *value = &v->l->values[x->id];
     uint32_t n = value->n_axes;
     loom_lexpr_id args[MAX_LEVELS];
-    loom_lexpr e = plain_expr(LOOM_LX_LOAD, value->dtype);
+    loom_lexpr e = vec_plain_expr(LOOM_LX_LOAD, value->dtype);
     e.aux = x->id;
     e.mode = LOOM_LOAD_PROVEN;
     for (uint32_t i = 0; i < n; i++) {
         const source *s = &x->sources[i];
         assert(s->kind != FROM_OWN);
-        args[i] = s->kind == FROM_LEVEL ? x_axis(v, s->at) : s->at;
+        args[i] = s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->at;
         if (s->checked) e.mode = LOOM_LOAD_CHECKED;
     }
     if (e.mode == LOOM_LOAD_CHECKED) e.site = x->site;
@@ -98,24 +98,24 @@ static loom_lexpr_id load(vec *v, const leaf *x) {
 
 static loom_lexpr_id axis_value(vec *v, const leaf *x) {
     assert(x->at.kind == FROM_LEVEL);
-    loom_lexpr_id e = x_axis(v, x->at.at);
+    loom_lexpr_id e = vec_x_axis(v, x->at.at);
     if (x->dtype == LOOM_I64) return e;
-    return loom_lifted_expr(v->l, plain_expr(LOOM_LX_CONVERT, x->dtype), &e, 1);
+    return loom_lifted_expr(v->l, vec_plain_expr(LOOM_LX_CONVERT, x->dtype), &e, 1);
 }
 
-bool to_expr(vec *v, const leaf *x, loom_lexpr_id *e) {
+bool vec_to_expr(vec *v, const leaf *x, loom_lexpr_id *e) {
     assert(v->in_op && x->n_own == 0);
     if (v->elementwise && (x->kind == LEAF_VALUE || x->kind == LEAF_AXIS)) {
-        return refuse(v, NULL, "an operator on elements uses values from around it");
+        return vec_refuse(v, NULL, "an operator on elements uses values from around it");
     }
     switch ((leaf_kind)x->kind) {
-    case LEAF_CONST: *e = x_const(v, x->dtype, x->imm); return true;
+    case LEAF_CONST: *e = vec_x_const(v, x->dtype, x->imm); return true;
     case LEAF_VALUE: *e = load(v, x); return true;
     case LEAF_AXIS: *e = axis_value(v, x); return true;
-    case LEAF_EXTENT: *e = x_extent(v, (extent){x->id, LOOM_NONE}); return true;
+    case LEAF_EXTENT: *e = vec_x_extent(v, (extent){x->id, LOOM_NONE}); return true;
     case LEAF_EXPR:
     case LEAF_ELEM: *e = x->id; return true;
-    case LEAF_BAD: return refuse(v, NULL, "%s", x->why);
+    case LEAF_BAD: return vec_refuse(v, NULL, "%s", x->why);
     case LEAF_PULL: break;
     }
     assert(false && "a delayed leaf has own axes");
@@ -124,18 +124,18 @@ bool to_expr(vec *v, const leaf *x, loom_lexpr_id *e) {
 
 /* ---- blocks and operations under construction ---- */
 
-open_block block_open(vec *v) {
+open_block vec_block_open(vec *v) {
     LOOM_PUSH(v->scratch, v->open, ++v->serial);
     return (open_block){v->l->n_exprs};
 }
 
-loom_lblock_id block_close(vec *v, open_block b, uint32_t n_params, const loom_dtype *params, uint32_t n,
-                           const loom_lexpr_id *results) {
+loom_lblock_id vec_block_close(vec *v, open_block b, uint32_t n_params, const loom_dtype *params, uint32_t n,
+                               const loom_lexpr_id *results) {
     v->open.count--;
     return loom_lifted_block(v->l, b.first, n_params, params, n, results);
 }
 
-void op_begin(vec *v) {
+void vec_op_begin(vec *v) {
     assert(!v->in_op);
     v->in_op = true;
     v->loop_depth = 0;
@@ -143,22 +143,22 @@ void op_begin(vec *v) {
     LOOM_PUSH(v->scratch, v->open, ++v->serial);
 }
 
-void op_end(vec *v) {
+void vec_op_end(vec *v) {
     v->in_op = false;
     v->open.count = 0;
 }
 
-void forget_exprs(vec *v, mark m) {
+void vec_forget_exprs(vec *v, mark m) {
     m.n_axes = v->l->n_axes;
     m.n_values = v->l->n_values;
     m.n_ops = v->l->n_ops;
     m.n_shared = (uint32_t)v->shared.count;
     m.n_equal = (uint32_t)v->equal.count;
-    roll_back(v, m);
+    vec_roll_back(v, m);
 }
 
-bool is_free(const vec *v, const leaf *x) {
-    if (!is_view(x)) return false;
+bool vec_is_free(const vec *v, const leaf *x) {
+    if (!vec_is_view(x)) return false;
     if (x->kind == LEAF_VALUE) {
         for (uint32_t i = 0; i < v->l->values[x->id].n_axes; i++) {
             if (x->sources[i].kind == FROM_EXPR) return false;
@@ -170,7 +170,7 @@ bool is_free(const vec *v, const leaf *x) {
     return true;
 }
 
-uint64_t used_levels(const vec *v, loom_lexpr_id first) {
+uint64_t vec_used_levels(const vec *v, loom_lexpr_id first) {
     uint64_t mask = 0;
     for (loom_lexpr_id i = first; i < v->l->n_exprs; i++) {
         if (v->l->exprs[i].kind == LOOM_LX_AXIS) mask |= UINT64_C(1) << v->l->exprs[i].aux;
@@ -178,7 +178,7 @@ uint64_t used_levels(const vec *v, loom_lexpr_id first) {
     return mask;
 }
 
-op_axes order_axes(const vec *v, uint64_t mask, uint32_t n_fixed) {
+op_axes vec_order_axes(const vec *v, uint64_t mask, uint32_t n_fixed) {
     op_axes a = {.n = 0};
     for (int chunk = 1; chunk >= 0; chunk--) {
         for (uint32_t i = 0; i < MAX_LEVELS && i < n_fixed; i++) {
@@ -196,7 +196,7 @@ op_axes order_axes(const vec *v, uint64_t mask, uint32_t n_fixed) {
     return a;
 }
 
-void place_axes(vec *v, loom_lexpr_id first, const op_axes *axes) {
+void vec_place_axes(vec *v, loom_lexpr_id first, const op_axes *axes) {
     uint32_t position[MAX_LEVELS] = {0};
     for (uint32_t i = 0; i < axes->n; i++) position[axes->level[i]] = i;
     for (loom_lexpr_id i = first; i < v->l->n_exprs; i++) {
@@ -205,13 +205,13 @@ void place_axes(vec *v, loom_lexpr_id first, const op_axes *axes) {
     }
 }
 
-bool push_level(vec *v, const loom_node *n, loom_axis_id axis) {
-    if (v->depth == MAX_LEVELS) return refuse(v, n, "maps are nested more than %d deep", MAX_LEVELS);
+bool vec_push_level(vec *v, const loom_node *n, loom_axis_id axis) {
+    if (v->depth == MAX_LEVELS) return vec_refuse(v, n, "maps are nested more than %d deep", MAX_LEVELS);
     v->levels[v->depth++] = axis;
     return true;
 }
 
-leaf result_leaf(vec *v, loom_lvalue_id value, const op_axes *axes, uint32_t n_own, const extent *own) {
+leaf vec_result_leaf(vec *v, loom_lvalue_id value, const op_axes *axes, uint32_t n_own, const extent *own) {
     source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)axes->n + 1);
     for (uint32_t i = 0; i < axes->n; i++) {
         bool outer = axes->level[i] < v->depth;
@@ -304,7 +304,7 @@ static const loom_lop *share_op(vec *v, mark m, const loom_lop *op) {
         const shared *s = &v->shared.at[i - 1];
         if (s->hash != h || !same_ops(v->l, &v->l->ops[s->op], op)) continue;
         const loom_lop *old = &v->l->ops[s->op];
-        forget_exprs(v, m);
+        vec_forget_exprs(v, m);
         v->l->n_values = m.n_values;
         return old;
     }
@@ -325,20 +325,21 @@ static bool can_trap(const vec *v, loom_lexpr_id first) {
 }
 
 /* Levels that the body does not name and that may be empty. */
-uint64_t unguarded(const vec *v, uint64_t used) {
+uint64_t vec_unguarded(const vec *v, uint64_t used) {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < v->depth; i++) {
-        if (!(used >> i & 1) && maybe_empty(v, v->levels[i])) mask |= UINT64_C(1) << i;
+        if (!(used >> i & 1) && vec_maybe_empty(v, v->levels[i])) mask |= UINT64_C(1) << i;
     }
     return mask;
 }
 
-loom_lexpr_id guard_condition(vec *v, uint64_t mask) {
+loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask) {
     loom_lexpr_id all = LOOM_NONE;
     for (uint32_t i = 0; i < MAX_LEVELS; i++) {
         if (!(mask >> i & 1)) continue;
-        loom_lexpr_id e = x_prim2(v, LOOM_PRIM_GT, x_extent(v, (extent){v->levels[i], LOOM_NONE}), x_int(v, 0));
-        all = all == LOOM_NONE ? e : x_prim2(v, LOOM_PRIM_AND, all, e);
+        loom_lexpr_id e =
+            vec_x_prim2(v, LOOM_PRIM_GT, vec_x_extent(v, (extent){v->levels[i], LOOM_NONE}), vec_x_int(v, 0));
+        all = all == LOOM_NONE ? e : vec_x_prim2(v, LOOM_PRIM_AND, all, e);
     }
     return all;
 }
@@ -357,7 +358,7 @@ typedef struct piece {
 static bool same_own(const leaf *x, uint32_t n_own, const extent *own) {
     if (x->n_own != n_own) return false;
     for (uint32_t i = 0; i < n_own; i++) {
-        if (!same_extent(x->own[i], own[i])) return false;
+        if (!vec_same_extent(x->own[i], own[i])) return false;
     }
     return true;
 }
@@ -367,67 +368,67 @@ static bool build_piece(vec *v, piece *p) {
     val all, mine, element;
     leaf *at;
     if (!p->build(v, p->argument, &all)) return false;
-    mine = leaves_of(v, all.n, &at);
+    mine = vec_leaves_of(v, all.n, &at);
     mine.n = 0;
     for (uint32_t i = 0; i < all.n; i++) {
-        if (!is_free(v, &all.at[i]) && same_own(&all.at[i], p->n_own, p->own)) at[mine.n++] = all.at[i];
+        if (!vec_is_free(v, &all.at[i]) && same_own(&all.at[i], p->n_own, p->own)) at[mine.n++] = all.at[i];
     }
     index_step path[MAX_LEVELS];
     for (uint32_t k = 0; k < p->n_own; k++) {
-        if (!push_level(v, p->node, p->own[k].axis)) return false;
-        path[k] = at_expr(x_axis(v, v->depth - 1));
+        if (!vec_push_level(v, p->node, p->own[k].axis)) return false;
+        path[k] = vec_at_expr(vec_x_axis(v, v->depth - 1));
     }
-    if (!pull_path(v, p->node, mine, path, p->n_own, &element)) return false;
+    if (!vec_pull_path(v, p->node, mine, path, p->n_own, &element)) return false;
     p->n = element.n;
     p->elements = LOOM_NEW_ARRAY(v->scratch, leaf, (size_t)element.n + 1);
     p->results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)element.n + 1);
     for (uint32_t i = 0; i < element.n; i++) {
         p->elements[i] = element.at[i];
-        if (!to_expr(v, &element.at[i], &p->results[i])) return false;
+        if (!vec_to_expr(v, &element.at[i], &p->results[i])) return false;
     }
     return true;
 }
 
 static bool build_guarded(vec *v, piece *p, uint64_t guard) {
-    loom_lexpr_id condition = guard_condition(v, guard);
-    loom_lexpr e = plain_expr(LOOM_LX_IF, LOOM_BOOL);
-    open_block b = block_open(v);
+    loom_lexpr_id condition = vec_guard_condition(v, guard);
+    loom_lexpr e = vec_plain_expr(LOOM_LX_IF, LOOM_BOOL);
+    open_block b = vec_block_open(v);
     if (!build_piece(v, p)) return false;
-    e.blocks[0] = block_close(v, b, 0, NULL, p->n, p->results);
-    b = block_open(v);
+    e.blocks[0] = vec_block_close(v, b, 0, NULL, p->n, p->results);
+    b = vec_block_open(v);
     loom_lexpr_id *zeros = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)p->n + 1);
-    for (uint32_t i = 0; i < p->n; i++) zeros[i] = x_const(v, v->l->exprs[p->results[i]].dtype, zero_scalar());
-    e.blocks[1] = block_close(v, b, 0, NULL, p->n, zeros);
+    for (uint32_t i = 0; i < p->n; i++) zeros[i] = vec_x_const(v, v->l->exprs[p->results[i]].dtype, vec_zero_scalar());
+    e.blocks[1] = vec_block_close(v, b, 0, NULL, p->n, zeros);
     if (p->n) e.dtype = v->l->exprs[p->results[0]].dtype;
     loom_lexpr_id both = loom_lifted_expr(v->l, e, &condition, 1);
     for (uint32_t i = 0; i < p->n; i++) {
-        p->results[i] = x_result(v, both, v->l->exprs[p->results[i]].dtype, i, p->n);
+        p->results[i] = vec_x_result(v, both, v->l->exprs[p->results[i]].dtype, i, p->n);
     }
     return true;
 }
 
 /* Builds the body, with a guard if it turns out to need one; gives the levels that it names. */
 static bool build_body(vec *v, piece *p, uint64_t *used) {
-    mark m = mark_here(v);
+    mark m = vec_mark_here(v);
     uint32_t depth = v->depth;
-    op_begin(v);
+    vec_op_begin(v);
     bool ok = build_piece(v, p);
-    *used = used_levels(v, m.n_exprs);
-    uint64_t guard = ok && can_trap(v, m.n_exprs) ? unguarded(v, *used) : 0;
+    *used = vec_used_levels(v, m.n_exprs);
+    uint64_t guard = ok && can_trap(v, m.n_exprs) ? vec_unguarded(v, *used) : 0;
     v->depth = depth;
     if (guard) {
-        op_end(v);
-        forget_exprs(v, m);
-        op_begin(v);
+        vec_op_end(v);
+        vec_forget_exprs(v, m);
+        vec_op_begin(v);
         ok = build_guarded(v, p, guard);
         v->depth = depth;
     }
-    op_end(v);
-    if (!ok) forget_exprs(v, m);
+    vec_op_end(v);
+    if (!ok) vec_forget_exprs(v, m);
     return ok;
 }
 
-loom_lop plain_op(const vec *v, const loom_node *n, loom_lop_kind kind, const op_axes *axes) {
+loom_lop vec_plain_op(const vec *v, const loom_node *n, loom_lop_kind kind, const op_axes *axes) {
     return (loom_lop){.kind = kind,
                       .n_axes = axes->n,
                       .axes = axes->axis,
@@ -443,7 +444,7 @@ loom_lop plain_op(const vec *v, const loom_node *n, loom_lop_kind kind, const op
                       .inner = v->inner_depth > 0};
 }
 
-loom_lvalue_id new_value(vec *v, const loom_node *n, loom_dtype t, const op_axes *axes) {
+loom_lvalue_id vec_new_value(vec *v, const loom_node *n, loom_dtype t, const op_axes *axes) {
     return loom_lifted_value(v->l, (loom_lvalue){.dtype = t,
                                                  .source = LOOM_LV_OP,
                                                  .n_axes = axes->n,
@@ -453,17 +454,17 @@ loom_lvalue_id new_value(vec *v, const loom_node *n, loom_dtype t, const op_axes
 }
 
 static void make_compute(vec *v, const piece *p, mark m, uint64_t used, leaf *results) {
-    op_axes axes = order_axes(v, used, MAX_LEVELS);
-    place_axes(v, m.n_exprs, &axes);
-    loom_lop op = plain_op(v, p->node, LOOM_LO_COMPUTE, &axes);
+    op_axes axes = vec_order_axes(v, used, MAX_LEVELS);
+    vec_place_axes(v, m.n_exprs, &axes);
+    loom_lop op = vec_plain_op(v, p->node, LOOM_LO_COMPUTE, &axes);
     op.n_results = p->n;
     op.body = loom_lifted_block(v->l, m.n_exprs, 0, NULL, p->n, p->results);
     loom_lvalue_id *values = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)p->n + 1);
-    for (uint32_t i = 0; i < p->n; i++) values[i] = new_value(v, p->node, v->l->exprs[p->results[i]].dtype, &axes);
+    for (uint32_t i = 0; i < p->n; i++) values[i] = vec_new_value(v, p->node, v->l->exprs[p->results[i]].dtype, &axes);
     op.results = values;
     const loom_lop *made = share_op(v, m, &op);
     for (uint32_t i = 0; i < p->n; i++) {
-        results[i] = result_leaf(v, made->results[i], &axes, p->n_own, p->own);
+        results[i] = vec_result_leaf(v, made->results[i], &axes, p->n_own, p->own);
         results[i].known = p->elements[i].known && p->n_own == 0;
         results[i].imm = p->elements[i].imm;
     }
@@ -472,34 +473,34 @@ static void make_compute(vec *v, const piece *p, mark m, uint64_t used, leaf *re
 static bool known_axes(vec *v, const loom_node *n, const leaf *x) {
     for (uint32_t i = 0; i < x->n_own; i++) {
         if (x->own[i].axis == LOOM_NONE)
-            return refuse(v, n, "the extent of %s depends on the element", loom_op_table[n->op].name);
+            return vec_refuse(v, n, "the extent of %s depends on the element", loom_op_table[n->op].name);
     }
     return true;
 }
 
-bool emit_compute(vec *v, const loom_node *n, builder build, void *argument, val *result) {
-    mark m = mark_here(v);
+bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument, val *result) {
+    mark m = vec_mark_here(v);
     val shape;
     leaf *out;
-    op_begin(v);
+    vec_op_begin(v);
     bool ok = build(v, argument, &shape);
-    op_end(v);
+    vec_op_end(v);
     for (uint32_t i = 0; ok && i < shape.n; i++) ok = known_axes(v, n, &shape.at[i]);
-    forget_exprs(v, m);
+    vec_forget_exprs(v, m);
     if (!ok) return false;
-    val made_all = leaves_of(v, shape.n, &out);
+    val made_all = vec_leaves_of(v, shape.n, &out);
     bool *done = LOOM_NEW_ARRAY(v->scratch, bool, (size_t)shape.n + 1);
     for (uint32_t i = 0; i < shape.n; i++) {
-        if (is_free(v, &shape.at[i])) out[i] = shape.at[i];
-        if (done[i] || is_free(v, &shape.at[i])) continue;
+        if (vec_is_free(v, &shape.at[i])) out[i] = shape.at[i];
+        if (done[i] || vec_is_free(v, &shape.at[i])) continue;
         piece p = {.build = build, .argument = argument, .node = n, .own = shape.at[i].own, .n_own = shape.at[i].n_own};
-        mark here = mark_here(v);
+        mark here = vec_mark_here(v);
         uint64_t used;
         if (!build_body(v, &p, &used)) return false;
         leaf *made = LOOM_NEW_ARRAY(v->scratch, leaf, (size_t)p.n + 1);
         make_compute(v, &p, here, used, made);
         for (uint32_t k = i, j = 0; k < shape.n; k++) {
-            if (is_free(v, &shape.at[k]) || !same_own(&shape.at[k], p.n_own, p.own)) continue;
+            if (vec_is_free(v, &shape.at[k]) || !same_own(&shape.at[k], p.n_own, p.own)) continue;
             out[k] = made[j++];
             done[k] = true;
         }
@@ -514,37 +515,37 @@ static bool give_value(vec *v, void *argument, val *result) {
     return true;
 }
 
-bool materialise(vec *v, const loom_node *n, val *x) {
+bool vec_materialise(vec *v, const loom_node *n, val *x) {
     val delayed = *x;
     assert(!v->in_op);
     for (uint32_t i = 0; i < x->n; i++) {
-        if (!is_free(v, &x->at[i])) return emit_compute(v, n, give_value, &delayed, x);
+        if (!vec_is_free(v, &x->at[i])) return vec_emit_compute(v, n, give_value, &delayed, x);
     }
     return true;
 }
 
 /* ---- canonical values and checks ---- */
 
-bool copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value) {
+bool vec_copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value) {
     uint32_t depth = v->depth;
     loom_lexpr_id first = v->l->n_exprs, e;
-    op_begin(v);
+    vec_op_begin(v);
     leaf y = *x;
     bool ok = true;
     for (uint32_t k = 0; ok && k < x->n_own; k++) {
-        ok = push_level(v, n, x->own[k].axis);
+        ok = vec_push_level(v, n, x->own[k].axis);
         if (!ok) break;
-        y = bind_level(v, &y, v->depth - 1);
+        y = vec_bind_level(v, &y, v->depth - 1);
         mask |= UINT64_C(1) << (v->depth - 1);
     }
-    ok = ok && to_expr(v, &y, &e);
-    op_end(v);
-    op_axes axes = order_axes(v, mask, depth);
+    ok = ok && vec_to_expr(v, &y, &e);
+    vec_op_end(v);
+    op_axes axes = vec_order_axes(v, mask, depth);
     v->depth = depth;
     if (!ok) return false;
-    place_axes(v, first, &axes);
-    *value = new_value(v, n, x->dtype, &axes);
-    loom_lop op = plain_op(v, n, LOOM_LO_COMPUTE, &axes);
+    vec_place_axes(v, first, &axes);
+    *value = vec_new_value(v, n, x->dtype, &axes);
+    loom_lop op = vec_plain_op(v, n, LOOM_LO_COMPUTE, &axes);
     op.n_results = 1;
     op.results = value;
     op.body = loom_lifted_block(v->l, first, 0, NULL, 1, &e);
@@ -555,7 +556,7 @@ bool copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_l
 static bool is_canonical(const vec *v, const leaf *x, uint64_t mask) {
     if (x->kind != LEAF_VALUE) return false;
     const loom_lvalue *value = &v->l->values[x->id];
-    op_axes axes = order_axes(v, mask, v->depth);
+    op_axes axes = vec_order_axes(v, mask, v->depth);
     if (value->n_axes != axes.n + x->n_own) return false;
     for (uint32_t i = 0; i < value->n_axes; i++) {
         const source *s = &x->sources[i];
@@ -566,23 +567,23 @@ static bool is_canonical(const vec *v, const leaf *x, uint64_t mask) {
     return true;
 }
 
-bool chunk_among(const vec *v, const extent *own, uint32_t n) {
+bool vec_chunk_among(const vec *v, const extent *own, uint32_t n) {
     for (uint32_t k = 0; k < n; k++) {
         if (v->l->axes[own[k].axis].kind == LOOM_AXIS_CHUNK) return true;
     }
     return false;
 }
 
-bool canonical(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value) {
+bool vec_canonical(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value) {
     uint32_t first = mask ? 0 : 1; /* the chunk may be the outermost axis only */
-    if (x->n_own > first && chunk_among(v, x->own + first, x->n_own - first)) {
-        return refuse(v, n, "an array whose inner axis runs over the stream's elements");
+    if (x->n_own > first && vec_chunk_among(v, x->own + first, x->n_own - first)) {
+        return vec_refuse(v, n, "an array whose inner axis runs over the stream's elements");
     }
     if (is_canonical(v, x, mask)) {
         *value = x->id;
         return true;
     }
-    return copy_value(v, n, x, mask, value);
+    return vec_copy_value(v, n, x, mask, value);
 }
 
 static bool check_body(vec *v, builder build, void *argument, uint32_t *n, loom_lexpr_id *results) {
@@ -590,33 +591,33 @@ static bool check_body(vec *v, builder build, void *argument, uint32_t *n, loom_
     if (!build(v, argument, &shape)) return false;
     assert(shape.n <= 3);
     for (uint32_t i = 0; i < shape.n; i++) {
-        if (!to_expr(v, &shape.at[i], &results[i])) return false;
+        if (!vec_to_expr(v, &shape.at[i], &results[i])) return false;
     }
     *n = shape.at[0].kind == LEAF_CONST && shape.at[0].imm.b ? 0 : shape.n;
     return true;
 }
 
-bool emit_check(vec *v, const loom_node *n, builder build, void *argument, const char *format, const char *hint) {
-    mark m = mark_here(v);
+bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, const char *format, const char *hint) {
+    mark m = vec_mark_here(v);
     loom_lexpr_id results[3];
     uint32_t n_results = 0;
-    op_begin(v);
+    vec_op_begin(v);
     bool ok = check_body(v, build, argument, &n_results, results);
-    uint64_t used = used_levels(v, m.n_exprs);
-    uint64_t guard = ok ? unguarded(v, used) : 0;
+    uint64_t used = vec_used_levels(v, m.n_exprs);
+    uint64_t guard = ok ? vec_unguarded(v, used) : 0;
     if (guard) {
-        loom_lexpr_id filled = guard_condition(v, guard);
-        loom_lexpr_id empty = x_prim(v, LOOM_PRIM_NOT, LOOM_BOOL, &filled, LOOM_NONE);
-        if (n_results) results[0] = x_prim2(v, LOOM_PRIM_OR, empty, results[0]);
+        loom_lexpr_id filled = vec_guard_condition(v, guard);
+        loom_lexpr_id empty = vec_x_prim(v, LOOM_PRIM_NOT, LOOM_BOOL, &filled, LOOM_NONE);
+        if (n_results) results[0] = vec_x_prim2(v, LOOM_PRIM_OR, empty, results[0]);
     }
-    op_end(v);
+    vec_op_end(v);
     if (!ok || !n_results) { /* refused, or true whatever happens */
-        forget_exprs(v, m);
+        vec_forget_exprs(v, m);
         return ok;
     }
-    op_axes axes = order_axes(v, used, MAX_LEVELS);
-    place_axes(v, m.n_exprs, &axes);
-    loom_lop op = plain_op(v, n, LOOM_LO_CHECK, &axes);
+    op_axes axes = vec_order_axes(v, used, MAX_LEVELS);
+    vec_place_axes(v, m.n_exprs, &axes);
+    loom_lop op = vec_plain_op(v, n, LOOM_LO_CHECK, &axes);
     op.body = loom_lifted_block(v->l, m.n_exprs, 0, NULL, n_results, results);
     op.site = loom_lifted_site(v->l, n->span, format, hint);
     share_op(v, m, &op);

@@ -2,7 +2,7 @@
 #include "vec.h"
 
 /* Avoided scalars may be known in this specialisation; an op that fails has no known value. */
-bool evaluate_prim(loom_prim prim, const leaf *args, uint32_t n, loom_scalar *result) {
+bool vec_evaluate_prim(loom_prim prim, const leaf *args, uint32_t n, loom_scalar *result) {
     loom_dtype types[3];
     loom_scalar values[3];
     for (uint32_t i = 0; i < n; i++) {
@@ -30,11 +30,11 @@ static bool build_scalar(vec *v, void *argument, val *result) {
     loom_lexpr_id e[3];
     leaf *at;
     for (uint32_t i = 0; i < c->n; i++) {
-        if (!to_expr(v, &c->args[i], &e[i])) return false;
+        if (!vec_to_expr(v, &c->args[i], &e[i])) return false;
     }
-    *result = leaves_of(v, 1, &at);
-    at[0] = expr_leaf(v, x_prim(v, c->prim, c->dtype, e, LOOM_NONE));
-    at[0].known = evaluate_prim(c->prim, c->args, c->n, &at[0].imm);
+    *result = vec_leaves_of(v, 1, &at);
+    at[0] = vec_expr_leaf(v, vec_x_prim(v, c->prim, c->dtype, e, LOOM_NONE));
+    at[0].known = vec_evaluate_prim(c->prim, c->args, c->n, &at[0].imm);
     return true;
 }
 
@@ -47,21 +47,21 @@ static bool scalar_call_of(vec *v, const loom_node *n, scalar_call *c, leaf *res
     }
     c->dtype = loom_prim_result(c->prim, types);
     loom_scalar s;
-    if (constant && evaluate_prim(c->prim, c->args, c->n, &s)) {
-        *result = const_leaf(c->dtype, s);
+    if (constant && vec_evaluate_prim(c->prim, c->args, c->n, &s)) {
+        *result = vec_const_leaf(c->dtype, s);
         return true;
     }
     val made;
     if (v->in_op) {
         if (!build_scalar(v, c, &made)) return false;
-    } else if (!emit_compute(v, n, build_scalar, c, &made)) {
+    } else if (!vec_emit_compute(v, n, build_scalar, c, &made)) {
         return false;
     }
     *result = made.at[0];
     return true;
 }
 
-bool scalar_prim(vec *v, const loom_node *n, loom_prim prim, const leaf *a, const leaf *b, leaf *result) {
+bool vec_scalar_prim(vec *v, const loom_node *n, loom_prim prim, const leaf *a, const leaf *b, leaf *result) {
     scalar_call c = {.prim = prim, .n = 2, .args = {*a, *b}};
     return scalar_call_of(v, n, &c, result);
 }
@@ -109,15 +109,15 @@ static bool expr_as_leaf(vec *v, const leaf *x, loom_lexpr_id id, leaf *out) {
     const loom_lexpr *e = &v->l->exprs[id];
     const loom_lop *op = &v->l->ops[v->l->values[x->id].op];
     if (e->kind == LOOM_LX_CONST) {
-        *out = const_leaf(e->dtype, e->imm);
+        *out = vec_const_leaf(e->dtype, e->imm);
         return true;
     }
     if (e->kind == LOOM_LX_EXTENT) {
-        *out = extent_leaf(v, (extent){e->aux, LOOM_NONE});
+        *out = vec_extent_leaf(v, (extent){e->aux, LOOM_NONE});
         return true;
     }
     if (e->kind == LOOM_LX_AXIS) {
-        *out = axis_leaf(op->axes[e->aux], x->sources[e->aux].at);
+        *out = vec_axis_leaf(op->axes[e->aux], x->sources[e->aux].at);
         return x->sources[e->aux].kind == FROM_LEVEL;
     }
     if (e->kind != LOOM_LX_LOAD || e->mode != LOOM_LOAD_PROVEN) return false;
@@ -134,7 +134,7 @@ static bool expr_as_leaf(vec *v, const leaf *x, loom_lexpr_id id, leaf *out) {
 
 static bool decompose(vec *v, const leaf *x, int64_t factor, uint32_t depth, linear *l) {
     int64_t c;
-    if (is_int(x, &c)) {
+    if (vec_is_int(x, &c)) {
         return !__builtin_mul_overflow(c, factor, &c) && !__builtin_add_overflow(l->constant, c, &l->constant);
     }
     const loom_lvalue *value = x->kind == LEAF_VALUE ? &v->l->values[x->id] : NULL;
@@ -157,16 +157,16 @@ static bool decompose(vec *v, const leaf *x, int64_t factor, uint32_t depth, lin
 static bool difference(vec *v, const loom_node *n, const leaf *to, const leaf *from, leaf *result) {
     linear l = {.constant = 0};
     if (!v->in_op && decompose(v, to, 1, 16, &l) && decompose(v, from, -1, 16, &l)) {
-        leaf sum = int_leaf(l.constant);
+        leaf sum = vec_int_leaf(l.constant);
         bool plain = true;
         for (uint32_t i = 0; i < l.n && plain; i++) {
             if (l.factor[i] == 0) continue;
             plain = l.factor[i] == 1 || l.factor[i] == -1;
             loom_prim prim = l.factor[i] == 1 ? LOOM_PRIM_ADD : LOOM_PRIM_SUB;
             int64_t zero;
-            if (plain && prim == LOOM_PRIM_ADD && is_int(&sum, &zero) && zero == 0) {
+            if (plain && prim == LOOM_PRIM_ADD && vec_is_int(&sum, &zero) && zero == 0) {
                 sum = l.atom[i];
-            } else if (plain && !scalar_prim(v, n, prim, &sum, &l.atom[i], &sum)) {
+            } else if (plain && !vec_scalar_prim(v, n, prim, &sum, &l.atom[i], &sum)) {
                 return false;
             }
         }
@@ -175,7 +175,7 @@ static bool difference(vec *v, const loom_node *n, const leaf *to, const leaf *f
             return true;
         }
     }
-    return scalar_prim(v, n, LOOM_PRIM_SUB, to, from, result);
+    return vec_scalar_prim(v, n, LOOM_PRIM_SUB, to, from, result);
 }
 
 /* ---- extents ---- */
@@ -193,22 +193,22 @@ static bool build_count(vec *v, void *argument, val *result) {
     count_check *c = argument;
     loom_lexpr_id e;
     leaf *at;
-    if (!to_expr(v, &c->count, &e)) return false;
+    if (!vec_to_expr(v, &c->count, &e)) return false;
     loom_lsite_id site = loom_lifted_site(v->l, c->node->span, "an array cannot have {a} elements", NULL);
-    loom_lexpr_id ok = x_prim2(v, LOOM_PRIM_GE, e, x_int(v, 0));
-    *result = leaves_of(v, 1, &at);
-    at[0] = expr_leaf(v, x_check(v, ok, e, &e, 1, site));
+    loom_lexpr_id ok = vec_x_prim2(v, LOOM_PRIM_GE, e, vec_x_int(v, 0));
+    *result = vec_leaves_of(v, 1, &at);
+    at[0] = vec_expr_leaf(v, vec_x_check(v, ok, e, &e, 1, site));
     at[0].known = c->count.known;
     at[0].imm = c->count.imm;
     return true;
 }
 
-bool as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
+bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
     int64_t c;
     assert(x->n_own == 0);
-    if (is_int(x, &c) || (x->known && x->imm.i <= SPECIALISE)) {
+    if (vec_is_int(x, &c) || (x->known && x->imm.i <= SPECIALISE)) {
         c = x->imm.i;
-        if (c < 0) return refuse(v, n, "an array with %" PRId64 " elements", c);
+        if (c < 0) return vec_refuse(v, n, "an array with %" PRId64 " elements", c);
         *e = (extent){loom_lifted_const_axis(v->l, c), LOOM_NONE};
         return true;
     }
@@ -222,12 +222,13 @@ bool as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
             e->axis = loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_SCALAR, .value = x->id});
             return true;
         }
-        return to_expr(v, x, &e->expr);
+        return vec_to_expr(v, x, &e->expr);
     }
-    if (!is_avoided(v, x)) return refuse(v, n, "the extent of %s depends on the element", loom_op_table[n->op].name);
+    if (!is_avoided(v, x))
+        return vec_refuse(v, n, "the extent of %s depends on the element", loom_op_table[n->op].name);
     count_check c2 = {n, *x};
     val checked;
-    if (!emit_compute(v, n, build_count, &c2, &checked)) return false;
+    if (!vec_emit_compute(v, n, build_count, &c2, &checked)) return false;
     *e = (extent){loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_SCALAR, .value = checked.at[0].id}), LOOM_NONE};
     return true;
 }
@@ -239,16 +240,16 @@ typedef struct equality {
 static bool build_equality(vec *v, void *argument, val *result) {
     equality *q = argument;
     leaf *at;
-    *result = leaves_of(v, 3, &at);
-    loom_lexpr_id a = x_extent(v, q->a), b = x_extent(v, q->b);
-    at[0] = expr_leaf(v, x_prim2(v, LOOM_PRIM_EQ, a, b));
-    at[1] = expr_leaf(v, a);
-    at[2] = expr_leaf(v, b);
+    *result = vec_leaves_of(v, 3, &at);
+    loom_lexpr_id a = vec_x_extent(v, q->a), b = vec_x_extent(v, q->b);
+    at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_EQ, a, b));
+    at[1] = vec_expr_leaf(v, a);
+    at[2] = vec_expr_leaf(v, b);
     return true;
 }
 
-bool known_equal(const vec *v, extent a, extent b) {
-    if (same_extent(a, b)) return true;
+bool vec_known_equal(const vec *v, extent a, extent b) {
+    if (vec_same_extent(a, b)) return true;
     for (size_t i = 0; i < v->equal.count; i++) {
         const equal_axes *q = &v->equal.at[i];
         if ((q->a == a.axis && q->b == b.axis) || (q->a == b.axis && q->b == a.axis)) return true;
@@ -256,39 +257,39 @@ bool known_equal(const vec *v, extent a, extent b) {
     return false;
 }
 
-bool unify(vec *v, const loom_node *n, extent a, extent b, const char *format, const char *hint, extent *e) {
-    if (a.axis == LOOM_NONE && a.expr == LOOM_NONE) return refuse(v, n, "an inner extent that is not known here");
-    if (b.axis == LOOM_NONE && b.expr == LOOM_NONE) return refuse(v, n, "an inner extent that is not known here");
+bool vec_unify(vec *v, const loom_node *n, extent a, extent b, const char *format, const char *hint, extent *e) {
+    if (a.axis == LOOM_NONE && a.expr == LOOM_NONE) return vec_refuse(v, n, "an inner extent that is not known here");
+    if (b.axis == LOOM_NONE && b.expr == LOOM_NONE) return vec_refuse(v, n, "an inner extent that is not known here");
     bool constant = b.axis != LOOM_NONE && v->l->axes[b.axis].kind == LOOM_AXIS_CONST;
     *e = a.axis == LOOM_NONE || constant ? b : a;
-    if (known_equal(v, a, b)) return true;
+    if (vec_known_equal(v, a, b)) return true;
     if (v->in_op) {
         *e = a;
-        loom_lexpr_id x = x_extent(v, a), y = x_extent(v, b);
+        loom_lexpr_id x = vec_x_extent(v, a), y = vec_x_extent(v, b);
         loom_lsite_id site = loom_lifted_site(v->l, n->span, format, hint);
-        x_check(v, x_prim2(v, LOOM_PRIM_EQ, x, y), x, (loom_lexpr_id[]){x, y}, 2, site);
+        vec_x_check(v, vec_x_prim2(v, LOOM_PRIM_EQ, x, y), x, (loom_lexpr_id[]){x, y}, 2, site);
         return true;
     }
     equality q = {a, b};
-    if (!emit_check(v, n, build_equality, &q, format, hint)) return false;
+    if (!vec_emit_check(v, n, build_equality, &q, format, hint)) return false;
     equal_axes pair = {a.axis, b.axis};
     LOOM_PUSH(v->scratch, v->equal, pair);
     return true;
 }
 
-bool common_length(vec *v, const loom_node *n, const val *xs, uint32_t n_xs, extent *e) {
+bool vec_common_length(vec *v, const loom_node *n, const val *xs, uint32_t n_xs, extent *e) {
     bool any = false;
     for (uint32_t i = 0; i < n_xs; i++) {
         for (uint32_t k = 0; k < xs[i].n; k++) {
             if (!any) *e = xs[i].at[k].own[0];
-            if (any &&
-                !unify(v, n, *e, xs[i].at[k].own[0], "arrays of {a} and {b} elements are visited together", NULL, e)) {
+            if (any && !vec_unify(v, n, *e, xs[i].at[k].own[0], "arrays of {a} and {b} elements are visited together",
+                                  NULL, e)) {
                 return false;
             }
             any = true;
         }
     }
-    return any || refuse(v, n, "an array of empty tuples");
+    return any || vec_refuse(v, n, "an array of empty tuples");
 }
 
 /* The inner extent is 0 wherever the outer one is, as values from outside are. */
@@ -299,28 +300,28 @@ static bool falls_with(const vec *v, loom_axis_id outer, loom_axis_id inner) {
 }
 
 /* The extent of a level is that of its first row, and 0 where there is no row. */
-bool dim_leaf(vec *v, const loom_node *n, const leaf *x, uint32_t level, leaf *result) {
+bool vec_dim_leaf(vec *v, const loom_node *n, const leaf *x, uint32_t level, leaf *result) {
     extent e = x->own[level];
-    if (e.axis == LOOM_NONE && e.expr == LOOM_NONE) return refuse(v, n, "an inner extent that is not known here");
-    *result = extent_leaf(v, e);
+    if (e.axis == LOOM_NONE && e.expr == LOOM_NONE) return vec_refuse(v, n, "an inner extent that is not known here");
+    *result = vec_extent_leaf(v, e);
     for (uint32_t k = 0; k < level; k++) {
         extent outer = x->own[k];
-        if (outer.axis != LOOM_NONE && !maybe_empty(v, outer.axis)) continue;
+        if (outer.axis != LOOM_NONE && !vec_maybe_empty(v, outer.axis)) continue;
         if (outer.axis != LOOM_NONE && e.axis != LOOM_NONE && falls_with(v, outer.axis, e.axis)) continue;
-        leaf rows = extent_leaf(v, outer), zero = int_leaf(0), any;
-        if (!scalar_prim(v, n, LOOM_PRIM_GT, &rows, &zero, &any)) return false;
+        leaf rows = vec_extent_leaf(v, outer), zero = vec_int_leaf(0), any;
+        if (!vec_scalar_prim(v, n, LOOM_PRIM_GT, &rows, &zero, &any)) return false;
         if (!select_leaf(v, n, &any, result, &zero, result)) return false;
     }
     return true;
 }
 
 /* Number of steps from `from` towards `to`: (to - from + step -+ 1) // step. */
-bool slice_extent(vec *v, const loom_node *n, const leaf *from, const leaf *to, int64_t step, extent *e) {
-    leaf length, slack = int_leaf(step > 0 ? step - 1 : step + 1), by = int_leaf(step);
+bool vec_slice_extent(vec *v, const loom_node *n, const leaf *from, const leaf *to, int64_t step, extent *e) {
+    leaf length, slack = vec_int_leaf(step > 0 ? step - 1 : step + 1), by = vec_int_leaf(step);
     if (!difference(v, n, to, from, &length)) return false;
     if (step != 1) {
-        if (!scalar_prim(v, n, LOOM_PRIM_ADD, &length, &slack, &length)) return false;
-        if (!scalar_prim(v, n, LOOM_PRIM_QUOT, &length, &by, &length)) return false;
+        if (!vec_scalar_prim(v, n, LOOM_PRIM_ADD, &length, &slack, &length)) return false;
+        if (!vec_scalar_prim(v, n, LOOM_PRIM_QUOT, &length, &by, &length)) return false;
     }
-    return as_extent(v, n, &length, e);
+    return vec_as_extent(v, n, &length, e);
 }

@@ -21,9 +21,9 @@ static bool unit_axes(vec *v, const loom_node *n, const val *is, const val *xs, 
     for (uint32_t k = 0; k < s->n_units; k++) {
         s->units[k] = is->at[0].own[k];
         for (uint32_t i = 0; i < xs->n; i++) {
-            if (xs->at[i].n_own < s->n_units) return refuse(v, n, "values nested less than their indices");
-            if (!unify(v, n, s->units[k], xs->at[i].own[k], "arrays of {a} and {b} elements are visited together", NULL,
-                       &s->units[k])) {
+            if (xs->at[i].n_own < s->n_units) return vec_refuse(v, n, "values nested less than their indices");
+            if (!vec_unify(v, n, s->units[k], xs->at[i].own[k], "arrays of {a} and {b} elements are visited together",
+                           NULL, &s->units[k])) {
                 return false;
             }
         }
@@ -37,14 +37,15 @@ static bool inner_axes(vec *v, const loom_node *n, const val *dest, const val *x
     for (uint32_t i = 0; i < dest->n; i++) {
         const leaf *x = &xs->at[i], *y = &dest->at[i];
         if (y->n_own != d->n_own || x->n_own != s->n_units + s->n_inner) {
-            return refuse(v, n, "a permute whose elements join arrays of different shapes");
+            return vec_refuse(v, n, "a permute whose elements join arrays of different shapes");
         }
         for (uint32_t k = 0; k < d->n_own; k++) {
-            if (!same_extent(d->own[k], y->own[k])) return refuse(v, n, "a permute onto arrays of different shapes");
+            if (!vec_same_extent(d->own[k], y->own[k]))
+                return vec_refuse(v, n, "a permute onto arrays of different shapes");
         }
         for (uint32_t k = 0; k < s->n_inner; k++) {
-            if (!same_extent(d->own[rank + k], x->own[s->n_units + k])) {
-                return refuse(v, n, "a permute whose elements may differ in shape from those of its target");
+            if (!vec_same_extent(d->own[rank + k], x->own[s->n_units + k])) {
+                return vec_refuse(v, n, "a permute whose elements may differ in shape from those of its target");
             }
         }
     }
@@ -53,17 +54,17 @@ static bool inner_axes(vec *v, const loom_node *n, const val *dest, const val *x
 
 static bool push_space(vec *v, const loom_node *n, const space *s, const leaf *dest, uint32_t rank) {
     for (uint32_t k = 0; k < s->n_units; k++) {
-        if (!push_level(v, n, s->units[k].axis)) return false;
+        if (!vec_push_level(v, n, s->units[k].axis)) return false;
     }
     for (uint32_t k = 0; k < s->n_inner; k++) {
-        if (!push_level(v, n, dest->own[rank + k].axis)) return false;
+        if (!vec_push_level(v, n, dest->own[rank + k].axis)) return false;
     }
     return true;
 }
 
 static bool at_point(vec *v, const space *s, leaf x, loom_lexpr_id *e) {
-    for (uint32_t k = 0; x.n_own; k++) x = bind_level(v, &x, s->depth + k);
-    return to_expr(v, &x, e);
+    for (uint32_t k = 0; x.n_own; k++) x = vec_bind_level(v, &x, s->depth + k);
+    return vec_to_expr(v, &x, e);
 }
 
 /* `position`: the first value is the number of the point, for scatter. */
@@ -72,12 +73,12 @@ static bool build_points(vec *v, const space *s, const val *is, const val *xs, b
     for (uint32_t i = 0; i < is->n; i++) {
         if (!at_point(v, s, is->at[i], &results[at++])) return false;
     }
-    for (uint32_t k = 0; k < s->n_inner; k++) results[at++] = x_axis(v, s->depth + s->n_units + k);
+    for (uint32_t k = 0; k < s->n_inner; k++) results[at++] = vec_x_axis(v, s->depth + s->n_units + k);
     if (position) {
-        loom_lexpr_id number = x_int(v, 0);
+        loom_lexpr_id number = vec_x_int(v, 0);
         for (uint32_t k = 0; k < s->n_units; k++) {
-            loom_lexpr_id rows = x_prim2(v, LOOM_PRIM_MUL, number, x_extent(v, s->units[k]));
-            number = x_prim2(v, LOOM_PRIM_ADD, rows, x_axis(v, s->depth + k));
+            loom_lexpr_id rows = vec_x_prim2(v, LOOM_PRIM_MUL, number, vec_x_extent(v, s->units[k]));
+            number = vec_x_prim2(v, LOOM_PRIM_ADD, rows, vec_x_axis(v, s->depth + k));
         }
         results[at++] = number;
     }
@@ -101,9 +102,9 @@ typedef struct placing {
 
 static uint64_t context_of(const vec *v, const placing *p) {
     uint64_t mask = 0;
-    for (uint32_t i = 0; i < p->dest->n; i++) mask |= level_mask(v, &p->dest->at[i]);
-    for (uint32_t i = 0; i < p->is->n; i++) mask |= level_mask(v, &p->is->at[i]);
-    for (uint32_t i = 0; i < p->xs->n; i++) mask |= level_mask(v, &p->xs->at[i]);
+    for (uint32_t i = 0; i < p->dest->n; i++) mask |= vec_level_mask(v, &p->dest->at[i]);
+    for (uint32_t i = 0; i < p->is->n; i++) mask |= vec_level_mask(v, &p->is->at[i]);
+    for (uint32_t i = 0; i < p->xs->n; i++) mask |= vec_level_mask(v, &p->xs->at[i]);
     return mask;
 }
 
@@ -116,22 +117,22 @@ static bool make_permute(vec *v, placing *p, const space *s, leaf *out) {
         v->depth = depth;
         return false;
     }
-    op_begin(v);
+    vec_op_begin(v);
     bool ok = build_points(v, s, p->is, p->xs, p->position, results);
-    op_end(v);
+    vec_op_end(v);
     uint64_t own = 0;
     for (uint32_t i = depth; i < v->depth; i++) own |= UINT64_C(1) << i;
-    op_axes axes = order_axes(v, p->context | own, depth);
+    op_axes axes = vec_order_axes(v, p->context | own, depth);
     v->depth = depth;
     if (!ok) return false;
-    op_axes target = order_axes(v, p->context, depth);
+    op_axes target = vec_order_axes(v, p->context, depth);
     uint32_t n_context = target.n;
     for (uint32_t k = 0; k < dest->n_own; k++) {
         target.level[target.n] = depth + k;
         target.axis[target.n++] = dest->own[k].axis;
     }
-    place_axes(v, first, &axes);
-    loom_lop op = plain_op(v, p->node, LOOM_LO_PERMUTE, &axes);
+    vec_place_axes(v, first, &axes);
+    loom_lop op = vec_plain_op(v, p->node, LOOM_LO_PERMUTE, &axes);
     op.body = loom_lifted_block(v->l, first, 0, NULL, dest->n_own + n_values, results);
     op.combine = p->combine;
     op.rank = dest->n_own;
@@ -145,8 +146,8 @@ static bool make_permute(vec *v, placing *p, const space *s, leaf *out) {
         op.n_results = n_values;
         op.dest = p->onto;
         for (uint32_t i = 0; i < n_values; i++) {
-            values[i] = new_value(v, p->node, v->l->values[p->onto[i]].dtype, &target);
-            out[i] = result_leaf(v, values[i], &target, dest->n_own, dest->own);
+            values[i] = vec_new_value(v, p->node, v->l->values[p->onto[i]].dtype, &target);
+            out[i] = vec_result_leaf(v, values[i], &target, dest->n_own, dest->own);
         }
         op.results = values;
     }
@@ -171,7 +172,7 @@ static bool output_of(vec *v, const placing *p, uint32_t number) {
     for (uint32_t k = 0; k < d->n_own; k++) axes[k] = d->own[k].axis;
     for (uint32_t i = 0; i < p->dest->n; i++) {
         if (p->dest->at[i].kind != LEAF_CONST) {
-            return refuse(v, p->node, "a permute whose neutral element is not a constant");
+            return vec_refuse(v, p->node, "a permute whose neutral element is not a constant");
         }
         neutral[i] = p->dest->at[i].imm;
     }
@@ -182,12 +183,12 @@ static bool output_of(vec *v, const placing *p, uint32_t number) {
     return true;
 }
 
-bool lift_permute(vec *v, frame *f, loom_node_id id, val *result) {
+bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     val dest, is, xs;
     space s = {.depth = v->depth};
-    if (!operand(v, f, n, 0, &dest) || !operand(v, f, n, 1, &is) || !operand(v, f, n, 2, &xs)) return false;
-    if (dest.n == 0) return refuse(v, n, "a permute of empty tuples");
+    if (!vec_operand(v, f, n, 0, &dest) || !vec_operand(v, f, n, 1, &is) || !vec_operand(v, f, n, 2, &xs)) return false;
+    if (dest.n == 0) return vec_refuse(v, n, "a permute of empty tuples");
     placing p = {.node = n, .dest = &dest, .is = &is, .xs = &xs, .rank = n->aux, .output = LOOM_NONE};
     if (!unit_axes(v, n, &is, &xs, &s) || !inner_axes(v, n, &dest, &xs, p.rank, &s)) return false;
     uint32_t *group = LOOM_NEW_ARRAY(v->scratch, uint32_t, (size_t)dest.n + 1);
@@ -198,10 +199,10 @@ bool lift_permute(vec *v, frame *f, loom_node_id id, val *result) {
         like[i].n_own -= p.rank;
         like[i].own += p.rank;
     }
-    if (!combine_block(v, n, loom_node_body(v->p, n, 0), f, like, dest.n, group, dest.n, &p.combine)) return false;
-    p.builtin = builtin_of(v, p.combine);
+    if (!vec_combine_block(v, n, loom_node_body(v->p, n, 0), f, like, dest.n, group, dest.n, &p.combine)) return false;
+    p.builtin = vec_builtin_of(v, p.combine);
     p.context = context_of(v, &p);
-    *result = leaves_of(v, dest.n, &out);
+    *result = vec_leaves_of(v, dest.n, &out);
     if (is_target(v, n)) {
         for (uint32_t i = 0; i < dest.n; i++) {
             out[i] = (leaf){.kind = LEAF_BAD, .n_own = dest.at[i].n_own, .own = dest.at[i].own};
@@ -217,7 +218,7 @@ bool lift_permute(vec *v, frame *f, loom_node_id id, val *result) {
     }
     loom_lvalue_id *onto = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)dest.n + 1);
     for (uint32_t i = 0; i < dest.n; i++) {
-        if (!canonical(v, n, &dest.at[i], p.context, &onto[i])) return false;
+        if (!vec_canonical(v, n, &dest.at[i], p.context, &onto[i])) return false;
     }
     p.onto = onto;
     return make_permute(v, &p, &s, out);
@@ -231,17 +232,17 @@ static loom_lblock_id later(vec *v, const val *xs) {
     loom_dtype *types = LOOM_NEW_ARRAY(v->scratch, loom_dtype, 2 * (size_t)n);
     loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, n), p, q;
     for (uint32_t i = 0; i < n; i++) types[i] = types[n + i] = i ? xs->at[i - 1].dtype : LOOM_I64;
-    op_begin(v);
-    open_block b = block_open(v);
-    p = x_param(v, LOOM_I64, 0);
-    q = x_param(v, LOOM_I64, n);
-    loom_lexpr_id after = x_prim2(v, LOOM_PRIM_GT, q, p);
+    vec_op_begin(v);
+    open_block b = vec_block_open(v);
+    p = vec_x_param(v, LOOM_I64, 0);
+    q = vec_x_param(v, LOOM_I64, n);
+    loom_lexpr_id after = vec_x_prim2(v, LOOM_PRIM_GT, q, p);
     for (uint32_t i = 0; i < n; i++) {
-        loom_lexpr_id args[3] = {after, x_param(v, types[i], n + i), x_param(v, types[i], i)};
-        results[i] = x_prim(v, LOOM_PRIM_SELECT, types[i], args, LOOM_NONE);
+        loom_lexpr_id args[3] = {after, vec_x_param(v, types[i], n + i), vec_x_param(v, types[i], i)};
+        results[i] = vec_x_prim(v, LOOM_PRIM_SELECT, types[i], args, LOOM_NONE);
     }
-    loom_lblock_id block = block_close(v, b, 2 * n, types, n, results);
-    op_end(v);
+    loom_lblock_id block = vec_block_close(v, b, 2 * n, types, n, results);
+    vec_op_end(v);
     return block;
 }
 
@@ -258,44 +259,45 @@ static bool build_choice(vec *v, void *argument, val *result) {
     val placed, dest;
     uint32_t depth = v->depth;
     for (uint32_t k = 0; k < n_own; k++) {
-        if (!push_level(v, NULL, c->dest.at[0].own[k].axis)) return false;
-        path[k] = at_expr(x_axis(v, depth + k));
+        if (!vec_push_level(v, NULL, c->dest.at[0].own[k].axis)) return false;
+        path[k] = vec_at_expr(vec_x_axis(v, depth + k));
     }
-    bool ok = pull_path(v, NULL, c->placed, path, n_own, &placed) && pull_path(v, NULL, c->dest, path, n_own, &dest);
+    bool ok =
+        vec_pull_path(v, NULL, c->placed, path, n_own, &placed) && vec_pull_path(v, NULL, c->dest, path, n_own, &dest);
     v->depth = depth;
     loom_lexpr_id position, args[3];
-    if (!ok || !to_expr(v, &placed.at[0], &position)) return false;
-    args[0] = x_prim2(v, LOOM_PRIM_GE, position, x_int(v, 0));
-    *result = leaves_of(v, dest.n, &at);
+    if (!ok || !vec_to_expr(v, &placed.at[0], &position)) return false;
+    args[0] = vec_x_prim2(v, LOOM_PRIM_GE, position, vec_x_int(v, 0));
+    *result = vec_leaves_of(v, dest.n, &at);
     for (uint32_t i = 0; i < dest.n; i++) {
-        if (!to_expr(v, &placed.at[i + 1], &args[1]) || !to_expr(v, &dest.at[i], &args[2])) return false;
-        at[i] = expr_leaf(v, x_prim(v, LOOM_PRIM_SELECT, dest.at[i].dtype, args, LOOM_NONE));
+        if (!vec_to_expr(v, &placed.at[i + 1], &args[1]) || !vec_to_expr(v, &dest.at[i], &args[2])) return false;
+        at[i] = vec_expr_leaf(v, vec_x_prim(v, LOOM_PRIM_SELECT, dest.at[i].dtype, args, LOOM_NONE));
         at[i].n_own = n_own;
         at[i].own = c->dest.at[0].own;
     }
     return true;
 }
 
-bool lift_scatter(vec *v, frame *f, loom_node_id id, val *result) {
+bool vec_lift_scatter(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     val dest, is, xs;
     space s = {.depth = v->depth};
-    if (!operand(v, f, n, 0, &dest) || !operand(v, f, n, 1, &is) || !operand(v, f, n, 2, &xs)) return false;
-    if (dest.n == 0) return refuse(v, n, "a scatter of empty tuples");
+    if (!vec_operand(v, f, n, 0, &dest) || !vec_operand(v, f, n, 1, &is) || !vec_operand(v, f, n, 2, &xs)) return false;
+    if (dest.n == 0) return vec_refuse(v, n, "a scatter of empty tuples");
     placing p = {.node = n, .dest = &dest, .is = &is, .xs = &xs, .rank = n->aux, .output = LOOM_NONE, .position = true};
     if (!unit_axes(v, n, &is, &xs, &s) || !inner_axes(v, n, &dest, &xs, p.rank, &s)) return false;
     p.context = context_of(v, &p);
     p.builtin = LOOM_PRIM_COUNT;
     p.combine = later(v, &xs);
     loom_lvalue_id *onto = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)dest.n + 1);
-    leaf none = int_leaf(-1), *out;
-    for (uint32_t k = dest.at[0].n_own; k > 0; k--) none = replicate_leaf(v, &none, dest.at[0].own[k - 1]);
-    if (!canonical(v, n, &none, p.context, &onto[0])) return false;
+    leaf none = vec_int_leaf(-1), *out;
+    for (uint32_t k = dest.at[0].n_own; k > 0; k--) none = vec_replicate_leaf(v, &none, dest.at[0].own[k - 1]);
+    if (!vec_canonical(v, n, &none, p.context, &onto[0])) return false;
     for (uint32_t i = 0; i < dest.n; i++) {
-        if (!canonical(v, n, &dest.at[i], p.context, &onto[i + 1])) return false;
+        if (!vec_canonical(v, n, &dest.at[i], p.context, &onto[i + 1])) return false;
     }
     p.onto = onto;
     choice c = {.dest = dest};
-    c.placed = leaves_of(v, dest.n + 1, &out);
-    return make_permute(v, &p, &s, out) && emit_compute(v, n, build_choice, &c, result);
+    c.placed = vec_leaves_of(v, dest.n + 1, &out);
+    return make_permute(v, &p, &s, out) && vec_emit_compute(v, n, build_choice, &c, result);
 }

@@ -30,14 +30,14 @@ typedef struct operator_build {
 /* Parameters of the block as leaves of one operand; leaves of other groups cannot be used. */
 static val operand_leaves(vec *v, const operator_build *b, uint32_t first_param) {
     leaf *at;
-    val x = leaves_of(v, b->n_like, &at);
+    val x = vec_leaves_of(v, b->n_like, &at);
     for (uint32_t i = 0; i < b->n_like; i++) {
         at[i] = (leaf){.kind = LEAF_BAD, .dtype = b->like[i].dtype, .n_own = b->like[i].n_own, .own = b->like[i].own};
         at[i].why = "an operator that joins arrays of different shapes";
     }
     for (uint32_t g = 0; g < b->n_group; g++) {
         leaf *y = &at[b->group[g]];
-        leaf param = expr_leaf(v, x_param(v, y->dtype, first_param + g));
+        leaf param = vec_expr_leaf(v, vec_x_param(v, y->dtype, first_param + g));
         param.kind = y->n_own ? LEAF_ELEM : LEAF_EXPR;
         param.n_own = y->n_own;
         param.own = y->own;
@@ -53,14 +53,14 @@ static bool operator_results(vec *v, const operator_build *b, const val *a, cons
     if (b->n_inputs) memcpy(args, b->inputs, b->n_inputs * sizeof *args);
     args[b->n_inputs] = *a;
     args[b->n_inputs + 1] = *x;
-    if (!expr_body(v, b->op, args, b->up, &joined)) return false;
-    val mine = leaves_of(v, b->n_group, &at);
+    if (!vec_expr_body(v, b->op, args, b->up, &joined)) return false;
+    val mine = vec_leaves_of(v, b->n_group, &at);
     for (uint32_t g = 0; g < b->n_group; g++) at[g] = joined.at[b->group[g]];
     index_step path[LOOM_MAX_DEPTH];
-    for (uint32_t k = 0; k < v->n_point; k++) path[k] = at_expr(v->point[k]);
-    if (!pull_path(v, b->node, mine, path, v->n_point, &element)) return false;
+    for (uint32_t k = 0; k < v->n_point; k++) path[k] = vec_at_expr(v->point[k]);
+    if (!vec_pull_path(v, b->node, mine, path, v->n_point, &element)) return false;
     for (uint32_t g = 0; g < b->n_group; g++) {
-        if (!to_expr(v, &element.at[g], &results[g])) return false;
+        if (!vec_to_expr(v, &element.at[g], &results[g])) return false;
     }
     return true;
 }
@@ -68,28 +68,28 @@ static bool operator_results(vec *v, const operator_build *b, const val *a, cons
 /* if a is there then (if x is there then op a x else a) else x */
 static bool flagged_results(vec *v, const operator_build *b, const val *a, const val *x, loom_lexpr_id *results) {
     uint32_t n = b->n_group;
-    loom_lexpr outer = plain_expr(LOOM_LX_IF, b->like[b->group[0]].dtype), inner = outer;
-    loom_lexpr_id has_a = x_param(v, LOOM_BOOL, 0), has_x = x_param(v, LOOM_BOOL, n + 1);
+    loom_lexpr outer = vec_plain_expr(LOOM_LX_IF, b->like[b->group[0]].dtype), inner = outer;
+    loom_lexpr_id has_a = vec_x_param(v, LOOM_BOOL, 0), has_x = vec_x_param(v, LOOM_BOOL, n + 1);
     loom_lexpr_id *mine = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)n + 1);
     loom_lexpr_id *params = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, 2 * (size_t)n + 1);
     for (uint32_t g = 0; g < n; g++) {
         params[g] = a->at[b->group[g]].id;
         params[n + g] = x->at[b->group[g]].id;
     }
-    open_block first = block_open(v);
-    open_block both = block_open(v);
+    open_block first = vec_block_open(v);
+    open_block both = vec_block_open(v);
     bool ok = operator_results(v, b, a, x, mine);
-    inner.blocks[0] = block_close(v, both, 0, NULL, n, mine);
-    both = block_open(v);
-    inner.blocks[1] = block_close(v, both, 0, NULL, n, params);
+    inner.blocks[0] = vec_block_close(v, both, 0, NULL, n, mine);
+    both = vec_block_open(v);
+    inner.blocks[1] = vec_block_close(v, both, 0, NULL, n, params);
     loom_lexpr_id e = loom_lifted_expr(v->l, inner, &has_x, 1);
-    for (uint32_t g = 0; g < n; g++) mine[g] = x_result(v, e, b->like[b->group[g]].dtype, g, n);
-    outer.blocks[0] = block_close(v, first, 0, NULL, n, mine);
-    both = block_open(v);
-    outer.blocks[1] = block_close(v, both, 0, NULL, n, params + n);
+    for (uint32_t g = 0; g < n; g++) mine[g] = vec_x_result(v, e, b->like[b->group[g]].dtype, g, n);
+    outer.blocks[0] = vec_block_close(v, first, 0, NULL, n, mine);
+    both = vec_block_open(v);
+    outer.blocks[1] = vec_block_close(v, both, 0, NULL, n, params + n);
     e = loom_lifted_expr(v->l, outer, &has_a, 1);
-    results[0] = x_prim2(v, LOOM_PRIM_OR, has_a, has_x);
-    for (uint32_t g = 0; g < n; g++) results[1 + g] = x_result(v, e, b->like[b->group[g]].dtype, g, n);
+    results[0] = vec_x_prim2(v, LOOM_PRIM_OR, has_a, has_x);
+    for (uint32_t g = 0; g < n; g++) results[1 + g] = vec_x_result(v, e, b->like[b->group[g]].dtype, g, n);
     return ok;
 }
 
@@ -114,43 +114,43 @@ static bool build_operator(vec *v, const operator_build *b, loom_lblock_id *bloc
     if (b->flagged) types[0] = types[n] = LOOM_BOOL;
     loom_lexpr_id point[LOOM_MAX_DEPTH];
     uint32_t n_point = b->n_group ? b->like[b->group[0]].n_own : 0;
-    for (uint32_t k = 0; k < n_point; k++) point[k] = x_int(v, k);
+    for (uint32_t k = 0; k < n_point; k++) point[k] = vec_x_int(v, k);
     v->point = point;
     v->n_point = n_point;
-    open_block open = block_open(v);
+    open_block open = vec_block_open(v);
     val a = operand_leaves(v, b, n - b->n_group), x = operand_leaves(v, b, 2 * n - b->n_group);
     bool ok = b->flagged ? flagged_results(v, b, &a, &x, results) : operator_results(v, b, &a, &x, results);
-    if (ok && !is_closed(v, open.first)) ok = refuse(v, b->node, "an operator that uses values from around it");
-    *block = block_close(v, open, 2 * n, types, n, results);
+    if (ok && !is_closed(v, open.first)) ok = vec_refuse(v, b->node, "an operator that uses values from around it");
+    *block = vec_block_close(v, open, 2 * n, types, n, results);
     return ok;
 }
 
 static bool make_operator(vec *v, const operator_build *b, loom_lblock_id *block) {
-    mark m = mark_here(v);
-    op_begin(v);
+    mark m = vec_mark_here(v);
+    vec_op_begin(v);
     v->elementwise = true;
     bool ok = build_operator(v, b, block);
     v->elementwise = false;
     v->n_point = 0;
-    op_end(v);
-    if (!ok) forget_exprs(v, m);
+    vec_op_end(v);
+    if (!ok) vec_forget_exprs(v, m);
     return ok;
 }
 
-bool combine_block(vec *v, const loom_node *n, const loom_body *op, frame *up, const leaf *like, uint32_t n_like,
-                   const uint32_t *group, uint32_t n_group, loom_lblock_id *block) {
+bool vec_combine_block(vec *v, const loom_node *n, const loom_body *op, frame *up, const leaf *like, uint32_t n_like,
+                       const uint32_t *group, uint32_t n_group, loom_lblock_id *block) {
     operator_build b = {n, op, up, like, n_like, group, n_group, false, NULL, 0};
     return make_operator(v, &b, block);
 }
 
 /* merge(inputs..., a, b): the inputs are those of the stage; only constants among them can be used. */
-bool combine_merge(vec *v, const loom_node *n, const loom_body *merge, const val *inputs, uint32_t n_inputs,
-                   const leaf *like, uint32_t n_like, const uint32_t *group, loom_lblock_id *block) {
+bool vec_combine_merge(vec *v, const loom_node *n, const loom_body *merge, const val *inputs, uint32_t n_inputs,
+                       const leaf *like, uint32_t n_like, const uint32_t *group, loom_lblock_id *block) {
     operator_build b = {n, merge, NULL, like, n_like, group, n_like, false, inputs, n_inputs};
     return make_operator(v, &b, block);
 }
 
-uint16_t builtin_of(const vec *v, loom_lblock_id combine) {
+uint16_t vec_builtin_of(const vec *v, loom_lblock_id combine) {
     const loom_lblock *b = &v->l->blocks[combine];
     uint16_t prim = LOOM_PRIM_COUNT;
     for (uint32_t i = 0; i < b->n_results; i++) {
@@ -188,29 +188,29 @@ typedef struct reduction {
 
 static bool element_body(vec *v, const reduction *r, uint32_t depth, loom_lexpr_id *results) {
     uint32_t at = 0;
-    if (r->flagged) results[at++] = x_const(v, LOOM_BOOL, (loom_scalar){.b = true});
+    if (r->flagged) results[at++] = vec_x_const(v, LOOM_BOOL, (loom_scalar){.b = true});
     for (uint32_t g = 0; g < r->n_group; g++) {
         leaf x = r->array->at[r->group[g]];
-        for (uint32_t k = 0; x.n_own; k++) x = bind_level(v, &x, depth + k);
-        if (!to_expr(v, &x, &results[at++])) return false;
+        for (uint32_t k = 0; x.n_own; k++) x = vec_bind_level(v, &x, depth + k);
+        if (!vec_to_expr(v, &x, &results[at++])) return false;
     }
     return true;
 }
 
 static bool start_body(vec *v, const reduction *r, uint32_t depth, loom_lexpr_id *results) {
     uint32_t at = 0;
-    if (r->flagged) results[at++] = x_const(v, LOOM_BOOL, (loom_scalar){.b = false});
+    if (r->flagged) results[at++] = vec_x_const(v, LOOM_BOOL, (loom_scalar){.b = false});
     for (uint32_t g = 0; g < r->n_group; g++) {
         loom_dtype t = r->like[r->group[g]].dtype;
         if (!r->start) {
-            loom_scalar s = zero_scalar();
+            loom_scalar s = vec_zero_scalar();
             if (!r->flagged) loom_prim_neutral((loom_prim)r->builtin, t, &s);
-            results[at++] = x_const(v, t, s);
+            results[at++] = vec_x_const(v, t, s);
             continue;
         }
         leaf x = r->start->at[r->group[g]];
-        for (uint32_t k = 1; x.n_own; k++) x = bind_level(v, &x, depth + k);
-        if (!to_expr(v, &x, &results[at++])) return false;
+        for (uint32_t k = 1; x.n_own; k++) x = vec_bind_level(v, &x, depth + k);
+        if (!vec_to_expr(v, &x, &results[at++])) return false;
     }
     return true;
 }
@@ -232,15 +232,15 @@ static op_axes without(const op_axes *all, uint32_t depth, uint32_t *position) {
 static void add_results(vec *v, const reduction *r, const op_axes *axes, bool with_reduced, uint32_t offset,
                         loom_lvalue_id *values, leaf *out) {
     uint32_t at = offset;
-    if (r->flagged) values[at++] = new_value(v, r->node, LOOM_BOOL, axes);
+    if (r->flagged) values[at++] = vec_new_value(v, r->node, LOOM_BOOL, axes);
     for (uint32_t g = 0; g < r->n_group; g++) {
         const leaf *like = &r->like[r->group[g]];
         extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)like->n_own + 1);
         uint32_t n_own = like->n_own;
         if (with_reduced) own[0] = r->reduced;
         if (n_own) memcpy(own + with_reduced, like->own, n_own * sizeof *own);
-        values[at] = new_value(v, r->node, like->dtype, axes);
-        out[r->group[g]] = result_leaf(v, values[at++], axes, n_own + with_reduced, own);
+        values[at] = vec_new_value(v, r->node, like->dtype, axes);
+        out[r->group[g]] = vec_result_leaf(v, values[at++], axes, n_own + with_reduced, own);
     }
 }
 
@@ -252,27 +252,27 @@ static bool make_reduction(vec *v, const reduction *r, leaf *out, leaf *totals) 
     loom_lvalue_id *values = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, 2 * (size_t)n + 1);
     const leaf *like = &r->like[r->group[0]];
     uint64_t own = UINT64_C(1) << depth;
-    bool ok = push_level(v, r->node, r->reduced.axis);
+    bool ok = vec_push_level(v, r->node, r->reduced.axis);
     for (uint32_t k = 0; ok && k < like->n_own; k++) {
         own |= UINT64_C(1) << v->depth;
-        ok = push_level(v, r->node, like->own[k].axis);
+        ok = vec_push_level(v, r->node, like->own[k].axis);
     }
     if (!ok) {
         v->depth = depth;
         return false;
     }
-    op_begin(v);
+    vec_op_begin(v);
     ok = element_body(v, r, depth, results);
     middle = v->l->n_exprs;
     loom_lblock_id body = loom_lifted_block(v->l, first, 0, NULL, n, results);
     ok = ok && start_body(v, r, depth, results);
     loom_lblock_id ne = loom_lifted_block(v->l, middle, 0, NULL, n, results);
-    op_end(v);
-    op_axes axes = order_axes(v, used_levels(v, first) | own, MAX_LEVELS), rest;
+    vec_op_end(v);
+    op_axes axes = vec_order_axes(v, vec_used_levels(v, first) | own, MAX_LEVELS), rest;
     v->depth = depth;
     if (!ok) return false;
-    place_axes(v, first, &axes);
-    loom_lop op = plain_op(v, r->node, r->kind, &axes);
+    vec_place_axes(v, first, &axes);
+    loom_lop op = vec_plain_op(v, r->node, r->kind, &axes);
     rest = without(&axes, depth, &op.reduce);
     op.body = body;
     op.ne = ne;
@@ -300,12 +300,12 @@ typedef struct shape_check {
 static bool build_shape(vec *v, void *argument, val *result) {
     shape_check *c = argument;
     leaf *at;
-    *result = leaves_of(v, 3, &at);
-    loom_lexpr_id a = x_extent(v, c->a), b = x_extent(v, c->b);
-    loom_lexpr_id none = x_prim2(v, LOOM_PRIM_EQ, x_extent(v, c->rows), x_int(v, 0));
-    at[0] = expr_leaf(v, x_prim2(v, LOOM_PRIM_OR, none, x_prim2(v, LOOM_PRIM_EQ, a, b)));
-    at[1] = expr_leaf(v, a);
-    at[2] = expr_leaf(v, b);
+    *result = vec_leaves_of(v, 3, &at);
+    loom_lexpr_id a = vec_x_extent(v, c->a), b = vec_x_extent(v, c->b);
+    loom_lexpr_id none = vec_x_prim2(v, LOOM_PRIM_EQ, vec_x_extent(v, c->rows), vec_x_int(v, 0));
+    at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_OR, none, vec_x_prim2(v, LOOM_PRIM_EQ, a, b)));
+    at[1] = vec_expr_leaf(v, a);
+    at[2] = vec_expr_leaf(v, b);
     return true;
 }
 
@@ -322,12 +322,13 @@ static bool check_shapes(vec *v, const reduction *r) {
     for (uint32_t g = 0; g < r->n_group; g++) {
         const leaf *s = &r->like[r->group[g]], *x = &r->array->at[r->group[g]];
         for (uint32_t k = 0; k < s->n_own; k++) {
-            if (known_equal(v, s->own[k], x->own[k + 1])) continue;
+            if (vec_known_equal(v, s->own[k], x->own[k + 1])) continue;
             if (!names_param(v, r->combine, g) || !names_param(v, r->combine, r->n_group + g)) {
-                return refuse(v, r->node, "elements that may differ in shape from the neutral element");
+                return vec_refuse(v, r->node, "elements that may differ in shape from the neutral element");
             }
             shape_check c = {r->reduced, s->own[k], x->own[k + 1]};
-            if (!emit_check(v, r->node, build_shape, &c, "arrays of {a} and {b} elements are visited together", NULL)) {
+            if (!vec_emit_check(v, r->node, build_shape, &c, "arrays of {a} and {b} elements are visited together",
+                                NULL)) {
                 return false;
             }
         }
@@ -345,7 +346,7 @@ static uint32_t next_group(vec *v, const leaf *like, uint32_t n, bool *done, uin
         if (count) {
             const leaf *a = &like[group[0]];
             same = a->n_own == like[i].n_own;
-            for (uint32_t k = 0; same && k < a->n_own; k++) same = same_extent(a->own[k], like[i].own[k]);
+            for (uint32_t k = 0; same && k < a->n_own; k++) same = vec_same_extent(a->own[k], like[i].own[k]);
         }
         if (!same) continue;
         done[i] = true;
@@ -384,13 +385,13 @@ static bool reduce_groups(vec *v, frame *f, reduction *r, leaf *out, leaf *total
         if (r->n_group == 0) return true;
         operator_build b = {r->node, op, f, r->like, n, group, r->n_group, false, NULL, 0};
         if (!make_operator(v, &b, &r->combine)) return false;
-        r->builtin = builtin_of(v, r->combine);
+        r->builtin = vec_builtin_of(v, r->combine);
         r->flagged = first && r->builtin == LOOM_PRIM_COUNT;
         b.flagged = r->flagged;
         if (r->flagged && !make_operator(v, &b, &r->combine)) return false;
         for (uint32_t i = 0; i < v->depth; i++) {
-            if (can_trap_in(v, r->combine) && maybe_empty(v, v->levels[i])) {
-                return refuse(v, r->node, "an operator that can fail under a map that may be empty");
+            if (can_trap_in(v, r->combine) && vec_maybe_empty(v, v->levels[i])) {
+                return vec_refuse(v, r->node, "an operator that can fail under a map that may be empty");
             }
         }
         if (!first && !check_shapes(v, r)) return false;
@@ -400,8 +401,8 @@ static bool reduce_groups(vec *v, frame *f, reduction *r, leaf *out, leaf *total
 
 static bool build_some(vec *v, void *argument, val *result) {
     leaf *at;
-    *result = leaves_of(v, 1, &at);
-    at[0] = expr_leaf(v, x_prim2(v, LOOM_PRIM_GT, x_extent(v, *(extent *)argument), x_int(v, 0)));
+    *result = vec_leaves_of(v, 1, &at);
+    at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_GT, vec_x_extent(v, *(extent *)argument), vec_x_int(v, 0)));
     return true;
 }
 
@@ -410,43 +411,43 @@ static bool fold_by_reduction(vec *v, frame *f, const loom_node *n, val *result)
     val array, start;
     leaf *out;
     reduction r = {.node = n, .kind = LOOM_LO_REDUCE, .array = &array};
-    if (!operand(v, f, n, first ? 0 : 1, &array) || !common_length(v, n, &array, 1, &r.reduced)) return false;
+    if (!vec_operand(v, f, n, first ? 0 : 1, &array) || !vec_common_length(v, n, &array, 1, &r.reduced)) return false;
     if (first) {
         r.like = element_shapes(v, &array);
-        if (maybe_empty(v, r.reduced.axis) &&
-            !emit_check(v, n, build_some, &r.reduced, "fold1 of an empty array", NULL)) {
+        if (vec_maybe_empty(v, r.reduced.axis) &&
+            !vec_emit_check(v, n, build_some, &r.reduced, "fold1 of an empty array", NULL)) {
             return false;
         }
     } else {
-        if (!operand(v, f, n, 0, &start)) return false;
+        if (!vec_operand(v, f, n, 0, &start)) return false;
         r.start = &start;
         r.like = start.at;
     }
-    *result = leaves_of(v, array.n, &out);
+    *result = vec_leaves_of(v, array.n, &out);
     return reduce_groups(v, f, &r, out, NULL);
 }
 
-bool lift_fold(vec *v, frame *f, loom_node_id id, val *result) {
+bool vec_lift_fold(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
-    mark m = mark_here(v);
+    mark m = vec_mark_here(v);
     if (fold_by_reduction(v, f, n, result)) return true;
     /* One element after the other, where states are scalars. */
     const char *remark = v->remark;
-    roll_back(v, m);
-    if (by_expressions(v, f, id, result)) return true;
+    vec_roll_back(v, m);
+    if (vec_by_expressions(v, f, id, result)) return true;
     v->remark = remark;
     return false;
 }
 
-bool lift_scan(vec *v, frame *f, loom_node_id id, val *result) {
+bool vec_lift_scan(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     val array, start;
     leaf *out;
     reduction r = {.node = n, .kind = LOOM_LO_SCAN, .scan = (loom_scan_kind)n->aux, .array = &array, .start = &start};
-    if (!operand(v, f, n, 0, &start) || !operand(v, f, n, 1, &array)) return false;
-    if (!common_length(v, n, &array, 1, &r.reduced)) return false;
+    if (!vec_operand(v, f, n, 0, &start) || !vec_operand(v, f, n, 1, &array)) return false;
+    if (!vec_common_length(v, n, &array, 1, &r.reduced)) return false;
     r.like = start.at;
     bool total = n->aux == LOOM_SCAN_TOTAL;
-    *result = leaves_of(v, array.n * (total ? 2 : 1), &out);
+    *result = vec_leaves_of(v, array.n * (total ? 2 : 1), &out);
     return reduce_groups(v, f, &r, out, out + array.n);
 }

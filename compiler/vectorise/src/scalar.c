@@ -11,7 +11,7 @@
 
 static val one_leaf(vec *v, leaf x) {
     leaf *at;
-    val y = leaves_of(v, 1, &at);
+    val y = vec_leaves_of(v, 1, &at);
     at[0] = x;
     return y;
 }
@@ -19,10 +19,10 @@ static val one_leaf(vec *v, leaf x) {
 static val tuple_of(vec *v, frame *f, const loom_node *n) {
     leaf *at;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < n->n_operands; i++) count += slot(f, loom_operand(v->p, n, i))->n;
-    val x = leaves_of(v, count, &at);
+    for (uint32_t i = 0; i < n->n_operands; i++) count += vec_slot(f, loom_operand(v->p, n, i))->n;
+    val x = vec_leaves_of(v, count, &at);
     for (uint32_t i = 0, k = 0; i < n->n_operands; i++) {
-        const val *y = slot(f, loom_operand(v->p, n, i));
+        const val *y = vec_slot(f, loom_operand(v->p, n, i));
         if (y->n) memcpy(at + k, y->at, y->n * sizeof *at);
         k += y->n;
     }
@@ -33,20 +33,20 @@ static val field_of(vec *v, frame *f, const loom_node *n) {
     loom_node_id tuple = loom_operand(v->p, n, 0);
     const loom_type *t = &v->p->types[v->p->nodes[tuple].type];
     uint32_t skip = 0;
-    for (uint32_t i = 0; i < n->aux; i++) skip += leaf_count(v, t->fields[i]);
-    return (val){leaf_count(v, t->fields[n->aux]), slot(f, tuple)->at + skip};
+    for (uint32_t i = 0; i < n->aux; i++) skip += vec_leaf_count(v, t->fields[i]);
+    return (val){vec_leaf_count(v, t->fields[n->aux]), vec_slot(f, tuple)->at + skip};
 }
 
 static bool zipped(vec *v, frame *f, const loom_node *n, val *result) {
     val *ops;
     extent e;
     leaf *at;
-    if (!operands(v, f, n, &ops) || !common_length(v, n, ops, n->n_operands, &e)) return false;
+    if (!vec_operands(v, f, n, &ops) || !vec_common_length(v, n, ops, n->n_operands, &e)) return false;
     val all = tuple_of(v, f, n);
-    *result = leaves_of(v, all.n, &at);
+    *result = vec_leaves_of(v, all.n, &at);
     for (uint32_t i = 0; i < all.n; i++) {
         /* Inside an operation a failed check goes on: the leaf keeps its own length there. */
-        at[i] = v->in_op ? all.at[i] : with_own(v, &all.at[i], 0, e);
+        at[i] = v->in_op ? all.at[i] : vec_with_own(v, &all.at[i], 0, e);
     }
     return true;
 }
@@ -54,8 +54,8 @@ static bool zipped(vec *v, frame *f, const loom_node *n, val *result) {
 static bool iota(vec *v, frame *f, const loom_node *n, val *result) {
     val count;
     extent *e = LOOM_NEW(v->scratch, extent);
-    if (!operand(v, f, n, 0, &count) || !as_extent(v, n, &count.at[0], e)) return false;
-    leaf x = axis_leaf(e->axis, 0);
+    if (!vec_operand(v, f, n, 0, &count) || !vec_as_extent(v, n, &count.at[0], e)) return false;
+    leaf x = vec_axis_leaf(e->axis, 0);
     x.at = (source){FROM_OWN, false, 0};
     x.dtype = v->p->types[v->p->types[n->type].element].dtype;
     x.n_own = 1;
@@ -64,24 +64,24 @@ static bool iota(vec *v, frame *f, const loom_node *n, val *result) {
     return true;
 }
 
-bool simple_node(vec *v, frame *f, const loom_node *n, val *result, bool *done) {
+bool vec_simple_node(vec *v, frame *f, const loom_node *n, val *result, bool *done) {
     val x;
     leaf d;
     *done = true;
     switch ((loom_op)n->op) {
     case LOOM_OP_CONST:
-        *result = one_leaf(v, const_leaf(v->p->types[n->type].dtype, v->p->constants[n->aux]));
+        *result = one_leaf(v, vec_const_leaf(v->p->types[n->type].dtype, v->p->constants[n->aux]));
         return true;
     case LOOM_OP_TUPLE: *result = tuple_of(v, f, n); return true;
     case LOOM_OP_PROJECT: *result = field_of(v, f, n); return true;
-    case LOOM_OP_UNZIP: *result = *slot(f, loom_operand(v->p, n, 0)); return true;
+    case LOOM_OP_UNZIP: *result = *vec_slot(f, loom_operand(v->p, n, 0)); return true;
     case LOOM_OP_ZIP: return zipped(v, f, n, result);
     case LOOM_OP_IOTA: return iota(v, f, n, result);
     case LOOM_OP_LENGTH:
     case LOOM_OP_DIM:
-        if (!operand(v, f, n, 0, &x)) return false;
-        if (x.n == 0) return refuse(v, n, "the length of an array of empty tuples");
-        if (!dim_leaf(v, n, &x.at[0], n->op == LOOM_OP_DIM ? n->aux : 0, &d)) return false;
+        if (!vec_operand(v, f, n, 0, &x)) return false;
+        if (x.n == 0) return vec_refuse(v, n, "the length of an array of empty tuples");
+        if (!vec_dim_leaf(v, n, &x.at[0], n->op == LOOM_OP_DIM ? n->aux : 0, &d)) return false;
         *result = one_leaf(v, d);
         return true;
     default: *done = false; return true;
@@ -94,7 +94,7 @@ static loom_lsite_id site_of(vec *v, const loom_node *n, const leaf *args) {
     if (!loom_prim_table[n->prim].can_trap) return LOOM_NONE;
     bool shift = n->prim == LOOM_PRIM_SHL || n->prim == LOOM_PRIM_SHR || n->prim == LOOM_PRIM_LSHR;
     int64_t by;
-    if (is_int(&args[1], &by) && (shift ? by >= 0 : by != 0)) return LOOM_NONE;
+    if (vec_is_int(&args[1], &by) && (shift ? by >= 0 : by != 0)) return LOOM_NONE;
     if (loom_dtype_is_unsigned(args[1].dtype) && shift) return LOOM_NONE;
     return loom_lifted_site(v->l, n->span, shift ? "shift by {a}, which is negative" : "division by zero", NULL);
 }
@@ -105,22 +105,22 @@ static bool expr_prim(vec *v, frame *f, const loom_node *n, val *result) {
     bool constant = true;
     for (uint32_t i = 0; i < n->n_operands; i++) {
         val x;
-        if (!operand(v, f, n, i, &x)) return false;
+        if (!vec_operand(v, f, n, i, &x)) return false;
         args[i] = x.at[0];
         constant = constant && args[i].kind == LEAF_CONST;
     }
-    loom_scalar s = zero_scalar();
-    bool known = evaluate_prim((loom_prim)n->prim, args, n->n_operands, &s);
-    *result = leaves_of(v, 1, &at);
+    loom_scalar s = vec_zero_scalar();
+    bool known = vec_evaluate_prim((loom_prim)n->prim, args, n->n_operands, &s);
+    *result = vec_leaves_of(v, 1, &at);
     if (known && constant) {
-        at[0] = const_leaf(v->p->types[n->type].dtype, s);
+        at[0] = vec_const_leaf(v->p->types[n->type].dtype, s);
         return true;
     }
     for (uint32_t i = 0; i < n->n_operands; i++) {
-        if (!to_expr(v, &args[i], &e[i])) return false;
+        if (!vec_to_expr(v, &args[i], &e[i])) return false;
     }
     loom_lsite_id site = site_of(v, n, args);
-    at[0] = expr_leaf(v, x_prim(v, (loom_prim)n->prim, v->p->types[n->type].dtype, e, site));
+    at[0] = vec_expr_leaf(v, vec_x_prim(v, (loom_prim)n->prim, v->p->types[n->type].dtype, e, site));
     at[0].known = known;
     at[0].imm = s;
     return true;
@@ -131,9 +131,9 @@ static bool expr_convert(vec *v, frame *f, const loom_node *n, val *result) {
     leaf *at;
     loom_lexpr_id e;
     loom_dtype t = v->p->types[n->type].dtype;
-    loom_scalar s = zero_scalar();
-    if (!operand(v, f, n, 0, &x)) return false;
-    *result = leaves_of(v, 1, &at);
+    loom_scalar s = vec_zero_scalar();
+    if (!vec_operand(v, f, n, 0, &x)) return false;
+    *result = vec_leaves_of(v, 1, &at);
     if (x.at[0].dtype == t) {
         at[0] = x.at[0];
         return true;
@@ -145,11 +145,11 @@ static bool expr_convert(vec *v, frame *f, const loom_node *n, val *result) {
         loom_status_free(failed);
     }
     if (known && x.at[0].kind == LEAF_CONST) {
-        at[0] = const_leaf(t, s);
+        at[0] = vec_const_leaf(t, s);
         return true;
     }
-    if (!to_expr(v, &x.at[0], &e)) return false;
-    at[0] = expr_leaf(v, loom_lifted_expr(v->l, plain_expr(LOOM_LX_CONVERT, t), &e, 1));
+    if (!vec_to_expr(v, &x.at[0], &e)) return false;
+    at[0] = vec_expr_leaf(v, loom_lifted_expr(v->l, vec_plain_expr(LOOM_LX_CONVERT, t), &e, 1));
     at[0].known = known;
     at[0].imm = s;
     return true;
@@ -158,11 +158,11 @@ static bool expr_convert(vec *v, frame *f, const loom_node *n, val *result) {
 /* ---- conditionals ---- */
 
 static bool probe_branch(vec *v, const loom_body *b, frame *f, val *x) {
-    mark m = mark_here(v);
-    open_block open = block_open(v);
-    bool ok = expr_body(v, b, NULL, f, x);
-    block_close(v, open, 0, NULL, 0, NULL);
-    forget_exprs(v, m);
+    mark m = vec_mark_here(v);
+    open_block open = vec_block_open(v);
+    bool ok = vec_expr_body(v, b, NULL, f, x);
+    vec_block_close(v, open, 0, NULL, 0, NULL);
+    vec_forget_exprs(v, m);
     return ok;
 }
 
@@ -170,22 +170,22 @@ static bool probe_branch(vec *v, const loom_body *b, frame *f, val *x) {
 static bool shape_of_branches(vec *v, frame *f, const loom_node *n, val *like) {
     val a, b;
     leaf *at;
-    const leaf_type *types = leaf_types(v, n->type);
-    uint32_t count = leaf_count(v, n->type);
+    const leaf_type *types = vec_leaf_types(v, n->type);
+    uint32_t count = vec_leaf_count(v, n->type);
     bool arrays = false;
     for (uint32_t i = 0; i < count; i++) arrays = arrays || types[i].depth;
     if (arrays &&
         (!probe_branch(v, loom_node_body(v->p, n, 0), f, &a) || !probe_branch(v, loom_node_body(v->p, n, 1), f, &b))) {
         return false;
     }
-    *like = leaves_of(v, count, &at);
+    *like = vec_leaves_of(v, count, &at);
     for (uint32_t i = 0; i < count; i++) {
         at[i] = (leaf){.kind = LEAF_PULL, .dtype = types[i].dtype, .n_own = types[i].depth, .site = LOOM_NONE};
         if (!types[i].depth) continue;
         at[i].own = a.at[i].own;
         for (uint32_t k = 0; k < types[i].depth; k++) {
-            if (a.at[i].own[k].axis == LOOM_NONE || !same_extent(a.at[i].own[k], b.at[i].own[k])) {
-                return refuse(v, n, "branches whose arrays may differ in shape");
+            if (a.at[i].own[k].axis == LOOM_NONE || !vec_same_extent(a.at[i].own[k], b.at[i].own[k])) {
+                return vec_refuse(v, n, "branches whose arrays may differ in shape");
             }
         }
     }
@@ -195,13 +195,13 @@ static bool shape_of_branches(vec *v, frame *f, const loom_node *n, val *like) {
 static bool expr_if(vec *v, frame *f, const loom_node *n, val *result) {
     val condition, like;
     loom_lexpr_id e;
-    if (!operand(v, f, n, 0, &condition)) return false;
+    if (!vec_operand(v, f, n, 0, &condition)) return false;
     if (condition.at[0].known) {
-        return expr_body(v, loom_node_body(v->p, n, condition.at[0].imm.b ? 0 : 1), NULL, f, result);
+        return vec_expr_body(v, loom_node_body(v->p, n, condition.at[0].imm.b ? 0 : 1), NULL, f, result);
     }
-    if (!shape_of_branches(v, f, n, &like) || !to_expr(v, &condition.at[0], &e)) return false;
+    if (!shape_of_branches(v, f, n, &like) || !vec_to_expr(v, &condition.at[0], &e)) return false;
     thunk a = {.body = loom_node_body(v->p, n, 0), .frame = f}, b = {.body = loom_node_body(v->p, n, 1), .frame = f};
-    return either(v, n, e, &a, &b, &like, result);
+    return vec_either(v, n, e, &a, &b, &like, result);
 }
 
 /* ---- loops ---- */
@@ -213,14 +213,14 @@ typedef struct states {
 } states;
 
 static bool initial_states(vec *v, const loom_node *n, const val *x, states *s) {
-    if (!is_scalar(x))
-        return refuse(v, n, "a loop whose state has arrays, where elements differ in the number of turns");
+    if (!vec_is_scalar(x))
+        return vec_refuse(v, n, "a loop whose state has arrays, where elements differ in the number of turns");
     s->n = x->n;
     s->types = LOOM_NEW_ARRAY(v->scratch, loom_dtype, (size_t)x->n + 1);
     s->args = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)x->n + 1);
     for (uint32_t i = 0; i < x->n; i++) {
         s->types[i + 1] = x->at[i].dtype;
-        if (!to_expr(v, &x->at[i], &s->args[i + 1])) return false;
+        if (!vec_to_expr(v, &x->at[i], &s->args[i + 1])) return false;
     }
     s->types[0] = LOOM_I64;
     return true;
@@ -228,23 +228,23 @@ static bool initial_states(vec *v, const loom_node *n, const val *x, states *s) 
 
 static val params(vec *v, const loom_dtype *types, uint32_t from, uint32_t n) {
     leaf *at;
-    val x = leaves_of(v, n, &at);
-    for (uint32_t i = 0; i < n; i++) at[i] = expr_leaf(v, x_param(v, types[i], from + i));
+    val x = vec_leaves_of(v, n, &at);
+    for (uint32_t i = 0; i < n; i++) at[i] = vec_expr_leaf(v, vec_x_param(v, types[i], from + i));
     return x;
 }
 
 static bool scalar_results(vec *v, const loom_node *n, const val *x, loom_lexpr_id *results) {
     for (uint32_t i = 0; i < x->n; i++) {
-        if (x->at[i].n_own) return refuse(v, n, "an array in the state of a loop");
-        if (!to_expr(v, &x->at[i], &results[i])) return false;
+        if (x->at[i].n_own) return vec_refuse(v, n, "an array in the state of a loop");
+        if (!vec_to_expr(v, &x->at[i], &results[i])) return false;
     }
     return true;
 }
 
 static val loop_results(vec *v, loom_lexpr_id loop, const states *s) {
     leaf *at;
-    val x = leaves_of(v, s->n, &at);
-    for (uint32_t i = 0; i < s->n; i++) at[i] = expr_leaf(v, x_result(v, loop, s->types[i + 1], i, s->n));
+    val x = vec_leaves_of(v, s->n, &at);
+    for (uint32_t i = 0; i < s->n; i++) at[i] = vec_expr_leaf(v, vec_x_result(v, loop, s->types[i + 1], i, s->n));
     return x;
 }
 
@@ -253,15 +253,15 @@ typedef bool (*turn)(vec *v, void *argument, const leaf *i, const val *state, va
 
 static bool make_for(vec *v, const loom_node *n, loom_lexpr_id count, states *s, turn body, void *argument,
                      val *result) {
-    loom_lexpr e = plain_expr(LOOM_LX_FOR, s->n ? s->types[1] : LOOM_BOOL);
+    loom_lexpr e = vec_plain_expr(LOOM_LX_FOR, s->n ? s->types[1] : LOOM_BOOL);
     loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)s->n + 1);
     s->args[0] = count;
-    open_block b = block_open(v);
+    open_block b = vec_block_open(v);
     v->loop_depth++;
     val i = params(v, s->types, 0, 1), state = params(v, s->types + 1, 1, s->n), next;
     bool ok = body(v, argument, &i.at[0], &state, &next) && scalar_results(v, n, &next, results);
     v->loop_depth--;
-    e.blocks[0] = block_close(v, b, s->n + 1, s->types, s->n, results);
+    e.blocks[0] = vec_block_close(v, b, s->n + 1, s->types, s->n, results);
     if (!ok) return false;
     *result = loop_results(v, loom_lifted_expr(v->l, e, s->args, s->n + 1), s);
     return true;
@@ -274,18 +274,18 @@ typedef struct body_turn {
 
 static bool run_turn(vec *v, void *argument, const leaf *i, const val *state, val *next) {
     body_turn *t = argument;
-    return expr_body(v, t->body, (val[]){{1, i}, *state}, t->frame, next);
+    return vec_expr_body(v, t->body, (val[]){{1, i}, *state}, t->frame, next);
 }
 
 static bool expr_for(vec *v, frame *f, const loom_node *n, val *result) {
     val count, initial;
     states s;
     loom_lexpr_id e;
-    if (!operand(v, f, n, 0, &count) || !operand(v, f, n, 1, &initial)) return false;
+    if (!vec_operand(v, f, n, 0, &count) || !vec_operand(v, f, n, 1, &initial)) return false;
     if (!initial_states(v, n, &initial, &s)) return false;
     leaf c = count.at[0];
-    if (c.known && c.imm.i <= SPECIALISE) c = const_leaf(LOOM_I64, c.imm);
-    if (!to_expr(v, &c, &e)) return false;
+    if (c.known && c.imm.i <= SPECIALISE) c = vec_const_leaf(LOOM_I64, c.imm);
+    if (!vec_to_expr(v, &c, &e)) return false;
     body_turn t = {loom_node_body(v->p, n, 0), f};
     return make_for(v, n, e, &s, run_turn, &t, result);
 }
@@ -293,17 +293,17 @@ static bool expr_for(vec *v, frame *f, const loom_node *n, val *result) {
 static bool expr_while(vec *v, frame *f, const loom_node *n, val *result) {
     val initial, x;
     states s;
-    loom_lexpr e = plain_expr(LOOM_LX_WHILE, LOOM_BOOL);
-    if (!operand(v, f, n, 0, &initial) || !initial_states(v, n, &initial, &s)) return false;
+    loom_lexpr e = vec_plain_expr(LOOM_LX_WHILE, LOOM_BOOL);
+    if (!vec_operand(v, f, n, 0, &initial) || !initial_states(v, n, &initial, &s)) return false;
     loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)s.n + 1);
     if (s.n) e.dtype = s.types[1];
     v->loop_depth++;
     bool ok = true;
     for (uint32_t k = 0; ok && k < 2; k++) {
-        open_block b = block_open(v);
+        open_block b = vec_block_open(v);
         val state = params(v, s.types + 1, 0, s.n);
-        ok = expr_body(v, loom_node_body(v->p, n, k), &state, f, &x) && scalar_results(v, n, &x, results);
-        e.blocks[k] = block_close(v, b, s.n, s.types + 1, k ? s.n : 1, results);
+        ok = vec_expr_body(v, loom_node_body(v->p, n, k), &state, f, &x) && scalar_results(v, n, &x, results);
+        e.blocks[k] = vec_block_close(v, b, s.n, s.types + 1, k ? s.n : 1, results);
     }
     v->loop_depth--;
     if (!ok) return false;
@@ -326,9 +326,9 @@ static bool run_fold(vec *v, void *argument, const leaf *i, const val *state, va
     fold_turn *t = argument;
     loom_lexpr_id at = i->id;
     val x;
-    if (t->from_second) at = x_prim2(v, LOOM_PRIM_ADD, at, x_int(v, 1));
+    if (t->from_second) at = vec_x_prim2(v, LOOM_PRIM_ADD, at, vec_x_int(v, 1));
     index_step step = {at, t->checked, t->site};
-    return pull(v, t->node, t->array, step, &x) && expr_body(v, t->op, (val[]){*state, x}, t->frame, next);
+    return vec_pull(v, t->node, t->array, step, &x) && vec_expr_body(v, t->op, (val[]){*state, x}, t->frame, next);
 }
 
 static bool expr_fold(vec *v, frame *f, const loom_node *n, val *result) {
@@ -336,17 +336,17 @@ static bool expr_fold(vec *v, frame *f, const loom_node *n, val *result) {
     val array, initial;
     extent e;
     states s;
-    if (!operand(v, f, n, first ? 0 : 1, &array) || !common_length(v, n, &array, 1, &e)) return false;
-    loom_lexpr_id count = x_extent(v, e);
+    if (!vec_operand(v, f, n, first ? 0 : 1, &array) || !vec_common_length(v, n, &array, 1, &e)) return false;
+    loom_lexpr_id count = vec_x_extent(v, e);
     fold_turn t = {n, loom_node_body(v->p, n, 0), f, &array, first, false, LOOM_NONE};
-    for (uint32_t i = 0; i < array.n; i++) t.checked = t.checked || !known_equal(v, e, array.at[i].own[0]);
+    for (uint32_t i = 0; i < array.n; i++) t.checked = t.checked || !vec_known_equal(v, e, array.at[i].own[0]);
     if (first) {
         t.site = loom_lifted_site(v->l, n->span, "fold1 of an empty array", NULL);
-        loom_lexpr_id zero = x_int(v, 0);
-        x_check(v, x_prim2(v, LOOM_PRIM_GT, count, zero), count, NULL, 0, t.site);
-        if (!pull(v, n, &array, (index_step){zero, true, t.site}, &initial)) return false;
-        count = x_prim2(v, LOOM_PRIM_SUB, count, x_int(v, 1));
-    } else if (!operand(v, f, n, 0, &initial)) {
+        loom_lexpr_id zero = vec_x_int(v, 0);
+        vec_x_check(v, vec_x_prim2(v, LOOM_PRIM_GT, count, zero), count, NULL, 0, t.site);
+        if (!vec_pull(v, n, &array, (index_step){zero, true, t.site}, &initial)) return false;
+        count = vec_x_prim2(v, LOOM_PRIM_SUB, count, vec_x_int(v, 1));
+    } else if (!vec_operand(v, f, n, 0, &initial)) {
         return false;
     }
     if (t.checked)
@@ -360,18 +360,18 @@ static bool expr_assert(vec *v, frame *f, const loom_node *n, val *result) {
     val condition, x;
     loom_lexpr_id c, e;
     leaf *at;
-    if (!operand(v, f, n, 0, &condition) || !operand(v, f, n, 1, &x)) return false;
+    if (!vec_operand(v, f, n, 0, &condition) || !vec_operand(v, f, n, 1, &x)) return false;
     *result = x;
     if (condition.at[0].kind == LEAF_CONST && condition.at[0].imm.b) return true;
-    if (!to_expr(v, &condition.at[0], &c)) return false;
+    if (!vec_to_expr(v, &condition.at[0], &c)) return false;
     loom_lsite_id site = loom_lifted_site(v->l, n->span, "assertion failed", NULL);
-    x_check(v, c, c, NULL, 0, site);
-    *result = leaves_of(v, x.n, &at);
+    vec_x_check(v, c, c, NULL, 0, site);
+    *result = vec_leaves_of(v, x.n, &at);
     for (uint32_t i = 0; i < x.n; i++) {
         at[i] = x.at[i];
         if (at[i].n_own || at[i].kind == LEAF_CONST) continue;
-        if (!to_expr(v, &x.at[i], &e)) return false;
-        at[i] = expr_leaf(v, e);
+        if (!vec_to_expr(v, &x.at[i], &e)) return false;
+        at[i] = vec_expr_leaf(v, e);
     }
     return true;
 }
@@ -379,7 +379,7 @@ static bool expr_assert(vec *v, frame *f, const loom_node *n, val *result) {
 /* The claim is checked; the array keeps its own extents, since evaluation goes on after a failed check. */
 static bool expr_claim(vec *v, frame *f, const loom_node *n, val *result) {
     val size, x;
-    if (!operand(v, f, n, 0, &x)) return false;
+    if (!vec_operand(v, f, n, 0, &x)) return false;
     *result = x;
     if (x.n == 0) return true;
     for (uint32_t k = 0, i = 1; i < n->n_operands; k++) {
@@ -387,32 +387,33 @@ static bool expr_claim(vec *v, frame *f, const loom_node *n, val *result) {
         loom_lexpr_id e, d;
         leaf dim;
         extent claimed;
-        if (!operand(v, f, n, i++, &size)) return false;
+        if (!vec_operand(v, f, n, i++, &size)) return false;
         if (size.at[0].kind == LEAF_EXTENT || size.at[0].kind == LEAF_CONST) {
-            if (!as_extent(v, n, &size.at[0], &claimed)) return false;
-            if (known_equal(v, claimed, x.at[0].own[k])) continue;
+            if (!vec_as_extent(v, n, &size.at[0], &claimed)) return false;
+            if (vec_known_equal(v, claimed, x.at[0].own[k])) continue;
         }
-        if (!dim_leaf(v, n, &x.at[0], k, &dim)) return false;
-        if (!to_expr(v, &dim, &d) || !to_expr(v, &size.at[0], &e)) return false;
-        loom_lexpr_id ok = x_prim2(v, LOOM_PRIM_EQ, d, e);
+        if (!vec_dim_leaf(v, n, &x.at[0], k, &dim)) return false;
+        if (!vec_to_expr(v, &dim, &d) || !vec_to_expr(v, &size.at[0], &e)) return false;
+        loom_lexpr_id ok = vec_x_prim2(v, LOOM_PRIM_EQ, d, e);
         for (uint32_t j = 0; j < k; j++) {
             extent outer = x.at[0].own[j];
-            if (outer.axis != LOOM_NONE && !maybe_empty(v, outer.axis)) continue;
-            ok = x_prim2(v, LOOM_PRIM_OR, ok, x_prim2(v, LOOM_PRIM_EQ, x_extent(v, outer), x_int(v, 0)));
+            if (outer.axis != LOOM_NONE && !vec_maybe_empty(v, outer.axis)) continue;
+            ok =
+                vec_x_prim2(v, LOOM_PRIM_OR, ok, vec_x_prim2(v, LOOM_PRIM_EQ, vec_x_extent(v, outer), vec_x_int(v, 0)));
         }
         loom_lsite_id site = loom_lifted_site(v->l, n->span, "size claim: {a} elements, {b} expected", NULL);
-        x_check(v, ok, d, (loom_lexpr_id[]){d, e}, 2, site);
+        vec_x_check(v, ok, d, (loom_lexpr_id[]){d, e}, 2, site);
     }
     return true;
 }
 
 /* ---- nodes ---- */
 
-bool expr_node(vec *v, frame *f, loom_node_id id, val *result) {
+bool vec_expr_node(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     bool done;
     val *ops;
-    if (!count_step(v, n) || !simple_node(v, f, n, result, &done)) return false;
+    if (!vec_count_step(v, n) || !vec_simple_node(v, f, n, result, &done)) return false;
     if (done) return true;
     switch ((loom_op)n->op) {
     case LOOM_OP_PRIM: return expr_prim(v, f, n, result);
@@ -425,24 +426,25 @@ bool expr_node(vec *v, frame *f, loom_node_id id, val *result) {
     case LOOM_OP_ASSERT: return expr_assert(v, f, n, result);
     case LOOM_OP_CLAIM: return expr_claim(v, f, n, result);
     case LOOM_OP_MAP:
-    case LOOM_OP_GENERATE: return operands(v, f, n, &ops) && delay_body(v, f, n, ops, n->n_operands, result);
+    case LOOM_OP_GENERATE: return vec_operands(v, f, n, &ops) && vec_delay_body(v, f, n, ops, n->n_operands, result);
     case LOOM_OP_CALL:
-        return operands(v, f, n, &ops) && expr_body(v, &v->p->bodies[v->p->functions[n->aux].body], ops, NULL, result);
+        return vec_operands(v, f, n, &ops) &&
+               vec_expr_body(v, &v->p->bodies[v->p->functions[n->aux].body], ops, NULL, result);
     default: break;
     }
-    if (is_delayed((loom_op)n->op)) return delay(v, f, n, result);
-    return refuse(v, n, "%s under a condition, in a loop or in an operator that differs between elements",
-                  loom_op_table[n->op].name);
+    if (vec_is_delayed((loom_op)n->op)) return vec_delay(v, f, n, result);
+    return vec_refuse(v, n, "%s under a condition, in a loop or in an operator that differs between elements",
+                      loom_op_table[n->op].name);
 }
 
-bool expr_body(vec *v, const loom_body *b, const val *args, frame *up, val *result) {
-    frame *f = new_frame(v, b, up);
+bool vec_expr_body(vec *v, const loom_body *b, const val *args, frame *up, val *result) {
+    frame *f = vec_new_frame(v, b, up);
     const own_nodes *own = &v->own[b - v->p->bodies];
     for (uint32_t i = 0; i < b->n_params; i++) f->vals[i] = args[i];
     for (uint32_t i = 0; i < own->count; i++) {
         loom_node_id id = v->own_list[own->first + i];
-        if (!expr_node(v, f, id, &f->vals[id - b->first])) return false;
+        if (!vec_expr_node(v, f, id, &f->vals[id - b->first])) return false;
     }
-    *result = *slot(f, b->result);
+    *result = *vec_slot(f, b->result);
     return true;
 }

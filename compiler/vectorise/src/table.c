@@ -1,7 +1,7 @@
 /* Marks and roll-back, frames, lists of own nodes, refusals. */
 #include "vec.h"
 
-mark mark_here(const vec *v) {
+mark vec_mark_here(const vec *v) {
     const loom_lifted *l = v->l;
     return (mark){l->n_axes,
                   l->n_values,
@@ -14,7 +14,7 @@ mark mark_here(const vec *v) {
                   (uint32_t)v->equal.count};
 }
 
-void close_scope(vec *v, mark m) {
+void vec_close_scope(vec *v, mark m) {
     while (v->shared.count > m.n_shared) {
         const shared *s = &v->shared.at[--v->shared.count];
         v->shared_heads[s->hash & 4095] = s->next;
@@ -22,9 +22,9 @@ void close_scope(vec *v, mark m) {
     v->equal.count = m.n_equal;
 }
 
-void roll_back(vec *v, mark m) {
+void vec_roll_back(vec *v, mark m) {
     loom_lifted *l = v->l;
-    close_scope(v, m);
+    vec_close_scope(v, m);
     l->n_axes = m.n_axes;
     l->n_values = m.n_values;
     l->n_exprs = m.n_exprs;
@@ -64,11 +64,11 @@ static bool is_heavy(loom_op op) {
     }
 }
 
-bool has_arrays(const vec *v, const loom_body *b) {
+bool vec_has_arrays(const vec *v, const loom_body *b) {
     return v->heavy[b->end] > v->heavy[b->first];
 }
 
-void prepare_tables(vec *v) {
+void vec_prepare_tables(vec *v) {
     const loom_program *p = v->p;
     starts s = {LOOM_NEW_ARRAY(v->scratch, uint32_t, (size_t)p->n_nodes + 1),
                 LOOM_NEW_ARRAY(v->scratch, uint32_t, (size_t)p->n_bodies + 1)};
@@ -119,7 +119,7 @@ static void fill_leaf_types(vec *v, loom_type_id t, uint32_t depth, leaf_type **
     }
 }
 
-const leaf_type *leaf_types(vec *v, loom_type_id type) {
+const leaf_type *vec_leaf_types(vec *v, loom_type_id type) {
     if (!v->leaf_types[type]) {
         leaf_type *made = LOOM_NEW_ARRAY(v->scratch, leaf_type, (size_t)v->leaf_counts[type] + 1), *at = made;
         fill_leaf_types(v, type, 0, &at);
@@ -128,28 +128,28 @@ const leaf_type *leaf_types(vec *v, loom_type_id type) {
     return v->leaf_types[type];
 }
 
-uint32_t leaf_count(const vec *v, loom_type_id type) {
+uint32_t vec_leaf_count(const vec *v, loom_type_id type) {
     return v->leaf_counts[type];
 }
 
-frame *new_frame(vec *v, const loom_body *b, frame *up) {
+frame *vec_new_frame(vec *v, const loom_body *b, frame *up) {
     frame *f = LOOM_NEW(v->scratch, frame);
     *f = (frame){b->first, b->end, LOOM_NEW_ARRAY(v->scratch, val, (size_t)(b->end - b->first) + 1), up};
     return f;
 }
 
-val *slot(frame *f, loom_node_id node) {
+val *vec_slot(frame *f, loom_node_id node) {
     while (f && (node < f->first || node >= f->end)) f = f->up;
     assert(f && "a node in scope has a value");
     return &f->vals[node - f->first];
 }
 
-val leaves_of(vec *v, uint32_t n, leaf **at) {
+val vec_leaves_of(vec *v, uint32_t n, leaf **at) {
     *at = LOOM_NEW_ARRAY(v->scratch, leaf, (size_t)n + 1);
     return (val){n, *at};
 }
 
-const char *copy_text(vec *v, const char *format, ...) {
+const char *vec_copy_text(vec *v, const char *format, ...) {
     va_list arguments;
     char text[512];
     va_start(arguments, format);
@@ -158,44 +158,44 @@ const char *copy_text(vec *v, const char *format, ...) {
     return loom_arena_strdup(v->arena, text);
 }
 
-bool refuse(vec *v, const loom_node *n, const char *format, ...) {
+bool vec_refuse(vec *v, const loom_node *n, const char *format, ...) {
     va_list arguments;
     char text[400];
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (n && n->span.line && n->span.file < v->p->n_files) {
-        v->remark = copy_text(v, "%s:%" PRIu32 ": %s", v->p->files[n->span.file].name, n->span.line, text);
+        v->remark = vec_copy_text(v, "%s:%" PRIu32 ": %s", v->p->files[n->span.file].name, n->span.line, text);
     } else {
-        v->remark = copy_text(v, "%s", text);
+        v->remark = vec_copy_text(v, "%s", text);
     }
     return false;
 }
 
-bool operand(vec *v, frame *f, const loom_node *n, uint32_t i, val *out) {
-    val x = *slot(f, loom_operand(v->p, n, i));
+bool vec_operand(vec *v, frame *f, const loom_node *n, uint32_t i, val *out) {
+    val x = *vec_slot(f, loom_operand(v->p, n, i));
     for (uint32_t k = 0; k < x.n; k++) {
-        if (x.at[k].kind == LEAF_BAD) return refuse(v, n, "%s", x.at[k].why);
+        if (x.at[k].kind == LEAF_BAD) return vec_refuse(v, n, "%s", x.at[k].why);
     }
     *out = x;
     return true;
 }
 
-bool operands(vec *v, frame *f, const loom_node *n, val **out) {
+bool vec_operands(vec *v, frame *f, const loom_node *n, val **out) {
     val *all = LOOM_NEW_ARRAY(v->scratch, val, (size_t)n->n_operands + 1);
     for (uint32_t i = 0; i < n->n_operands; i++) {
-        if (!operand(v, f, n, i, &all[i])) return false;
+        if (!vec_operand(v, f, n, i, &all[i])) return false;
     }
     *out = all;
     return true;
 }
 
 /* Loops and guarded operations are translated more than once; nested ones multiply. This bounds the whole. */
-bool count_step(vec *v, const loom_node *n) {
+bool vec_count_step(vec *v, const loom_node *n) {
     if (++v->steps <= v->max_steps) return true;
-    return refuse(v, n, "the nesting of loops is too deep to be analysed");
+    return vec_refuse(v, n, "the nesting of loops is too deep to be analysed");
 }
 
-loom_scalar zero_scalar(void) {
+loom_scalar vec_zero_scalar(void) {
     return (loom_scalar){.c = {0, 0}};
 }

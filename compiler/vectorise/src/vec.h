@@ -194,140 +194,142 @@ typedef struct target {
 } target;
 
 /* table.c */
-mark mark_here(const vec *v);
-void roll_back(vec *v, mark m);
-void close_scope(vec *v, mark m); /* forgets what may not be shared beyond a scope; keeps the tables */
-void prepare_tables(vec *v);
-frame *new_frame(vec *v, const loom_body *b, frame *up);
-val *slot(frame *f, loom_node_id node);
-val leaves_of(vec *v, uint32_t n, leaf **at);
-uint32_t leaf_count(const vec *v, loom_type_id type);
-const leaf_type *leaf_types(vec *v, loom_type_id type);
-bool refuse(vec *v, const loom_node *n, const char *format, ...) LOOM_PRINTF(3, 4);
-bool operand(vec *v, frame *f, const loom_node *n, uint32_t i, val *out); /* refuses BAD leaves */
-bool operands(vec *v, frame *f, const loom_node *n, val **out);
-bool count_step(vec *v, const loom_node *n);
+mark vec_mark_here(const vec *v);
+void vec_roll_back(vec *v, mark m);
+void vec_close_scope(vec *v, mark m); /* forgets what may not be shared beyond a scope; keeps the tables */
+void vec_prepare_tables(vec *v);
+frame *vec_new_frame(vec *v, const loom_body *b, frame *up);
+val *vec_slot(frame *f, loom_node_id node);
+val vec_leaves_of(vec *v, uint32_t n, leaf **at);
+uint32_t vec_leaf_count(const vec *v, loom_type_id type);
+const leaf_type *vec_leaf_types(vec *v, loom_type_id type);
+bool vec_refuse(vec *v, const loom_node *n, const char *format, ...) LOOM_PRINTF(3, 4);
+bool vec_operand(vec *v, frame *f, const loom_node *n, uint32_t i, val *out); /* refuses BAD leaves */
+bool vec_operands(vec *v, frame *f, const loom_node *n, val **out);
+bool vec_count_step(vec *v, const loom_node *n);
 
 /* leaf.c */
-leaf const_leaf(loom_dtype t, loom_scalar s);
-leaf int_leaf(int64_t i);
-leaf axis_leaf(loom_axis_id axis, uint32_t level);
-leaf extent_leaf(const vec *v, extent e);
-bool is_view(const leaf *x);  /* renaming sources suffices: no expression, no closure */
-bool is_scalar(const val *x); /* no leaf has own axes */
-bool is_int(const leaf *x, int64_t *value);
-bool same_extent(extent a, extent b);
-leaf bind_level(vec *v, const leaf *x, uint32_t level);                      /* own axis 0 becomes the level */
-leaf unbind_level(vec *v, const leaf *x, uint32_t level, loom_axis_id axis); /* and back */
-leaf replicate_leaf(vec *v, const leaf *x, extent e);
-leaf transpose_leaf(vec *v, const leaf *x, extent outer);
-leaf with_own(vec *v, const leaf *x, uint32_t k, extent e);
-uint64_t level_mask(const vec *v, const leaf *x);
-bool maybe_empty(const vec *v, loom_axis_id axis);
+leaf vec_const_leaf(loom_dtype t, loom_scalar s);
+leaf vec_int_leaf(int64_t i);
+leaf vec_axis_leaf(loom_axis_id axis, uint32_t level);
+leaf vec_extent_leaf(const vec *v, extent e);
+bool vec_is_view(const leaf *x);  /* renaming sources suffices: no expression, no closure */
+bool vec_is_scalar(const val *x); /* no leaf has own axes */
+bool vec_is_int(const leaf *x, int64_t *value);
+bool vec_same_extent(extent a, extent b);
+leaf vec_bind_level(vec *v, const leaf *x, uint32_t level);                      /* own axis 0 becomes the level */
+leaf vec_unbind_level(vec *v, const leaf *x, uint32_t level, loom_axis_id axis); /* and back */
+leaf vec_replicate_leaf(vec *v, const leaf *x, extent e);
+leaf vec_transpose_leaf(vec *v, const leaf *x, extent outer);
+leaf vec_with_own(vec *v, const leaf *x, uint32_t k, extent e);
+uint64_t vec_level_mask(const vec *v, const leaf *x);
+bool vec_maybe_empty(const vec *v, loom_axis_id axis);
 
 /* emit.c: expressions and operations */
-loom_lexpr_id x_const(vec *v, loom_dtype t, loom_scalar s);
-loom_lexpr_id x_int(vec *v, int64_t i);
-loom_lexpr_id x_axis(vec *v, uint32_t level);
-loom_lexpr_id x_prim(vec *v, loom_prim prim, loom_dtype t, const loom_lexpr_id *args, loom_lsite_id site);
-loom_lexpr_id x_prim2(vec *v, loom_prim prim, loom_lexpr_id a, loom_lexpr_id b); /* i64 or bool result, cannot trap */
-loom_lexpr_id x_extent(vec *v, extent e);
-loom_lexpr_id x_param(vec *v, loom_dtype t, uint32_t position);
-loom_lexpr_id x_check(vec *v, loom_lexpr_id condition, loom_lexpr_id value, const loom_lexpr_id *numbers,
-                      uint32_t n_numbers, loom_lsite_id site);
-loom_lexpr_id x_result(vec *v, loom_lexpr_id of, loom_dtype t, uint32_t i, uint32_t n);
-bool to_expr(vec *v, const leaf *x, loom_lexpr_id *e); /* a scalar leaf */
-leaf expr_leaf(const vec *v, loom_lexpr_id e);
+loom_lexpr_id vec_x_const(vec *v, loom_dtype t, loom_scalar s);
+loom_lexpr_id vec_x_int(vec *v, int64_t i);
+loom_lexpr_id vec_x_axis(vec *v, uint32_t level);
+loom_lexpr_id vec_x_prim(vec *v, loom_prim prim, loom_dtype t, const loom_lexpr_id *args, loom_lsite_id site);
+loom_lexpr_id vec_x_prim2(vec *v, loom_prim prim, loom_lexpr_id a,
+                          loom_lexpr_id b); /* i64 or bool result, cannot trap */
+loom_lexpr_id vec_x_extent(vec *v, extent e);
+loom_lexpr_id vec_x_param(vec *v, loom_dtype t, uint32_t position);
+loom_lexpr_id vec_x_check(vec *v, loom_lexpr_id condition, loom_lexpr_id value, const loom_lexpr_id *numbers,
+                          uint32_t n_numbers, loom_lsite_id site);
+loom_lexpr_id vec_x_result(vec *v, loom_lexpr_id of, loom_dtype t, uint32_t i, uint32_t n);
+bool vec_to_expr(vec *v, const leaf *x, loom_lexpr_id *e); /* a scalar leaf */
+leaf vec_expr_leaf(const vec *v, loom_lexpr_id e);
 typedef struct open_block {
     loom_lexpr_id first;
 } open_block;
-open_block block_open(vec *v);
-loom_lblock_id block_close(vec *v, open_block b, uint32_t n_params, const loom_dtype *params, uint32_t n,
-                           const loom_lexpr_id *results);
+open_block vec_block_open(vec *v);
+loom_lblock_id vec_block_close(vec *v, open_block b, uint32_t n_params, const loom_dtype *params, uint32_t n,
+                               const loom_lexpr_id *results);
 typedef bool (*builder)(vec *v, void *argument, val *result);
 /* Runs `build` inside an operation and makes what it gives manifest: COMPUTE operations, or views where those suffice.
  */
-bool emit_compute(vec *v, const loom_node *n, builder build, void *argument, val *result);
-bool materialise(vec *v, const loom_node *n, val *x);
+bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument, val *result);
+bool vec_materialise(vec *v, const loom_node *n, val *x);
 /* The value whose axes are exactly the context levels in `mask` (the chunk first), then the own axes in order. */
-bool canonical(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value);
-bool chunk_among(const vec *v, const extent *own, uint32_t n);
+bool vec_canonical(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value);
+bool vec_chunk_among(const vec *v, const extent *own, uint32_t n);
 /* The same, always by an operation of its own. */
-bool copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value);
-bool emit_check(vec *v, const loom_node *n, builder build, void *argument, const char *format, const char *hint);
+bool vec_copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value);
+bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, const char *format, const char *hint);
 /* Levels of the context that are not in `used` and may be empty; and the condition that none of them is. */
-uint64_t unguarded(const vec *v, uint64_t used);
-loom_lexpr_id guard_condition(vec *v, uint64_t mask);
+uint64_t vec_unguarded(const vec *v, uint64_t used);
+loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask);
 typedef struct op_axes {
     uint32_t n;
     uint32_t level[MAX_LEVELS];
     loom_axis_id axis[MAX_LEVELS];
 } op_axes;
-void op_begin(vec *v);                     /* from here expressions are made ... */
-void op_end(vec *v);                       /* ... to here */
-void forget_exprs(vec *v, mark m);         /* roll back expressions, blocks and sites, but not axes */
-bool is_free(const vec *v, const leaf *x); /* a view that names no expression */
-uint64_t used_levels(const vec *v, loom_lexpr_id first);
-op_axes order_axes(const vec *v, uint64_t mask, uint32_t n_fixed); /* levels from n_fixed on keep their order */
-void place_axes(vec *v, loom_lexpr_id first, const op_axes *axes); /* AXIS: level to position */
-leaf result_leaf(vec *v, loom_lvalue_id value, const op_axes *axes, uint32_t n_own, const extent *own);
-loom_lop plain_op(const vec *v, const loom_node *n, loom_lop_kind kind, const op_axes *axes);
-loom_lvalue_id new_value(vec *v, const loom_node *n, loom_dtype t, const op_axes *axes); /* of the next operation */
-loom_lexpr plain_expr(loom_lexpr_kind kind, loom_dtype t);
-bool push_level(vec *v, const loom_node *n, loom_axis_id axis);
+void vec_op_begin(vec *v);                     /* from here expressions are made ... */
+void vec_op_end(vec *v);                       /* ... to here */
+void vec_forget_exprs(vec *v, mark m);         /* roll back expressions, blocks and sites, but not axes */
+bool vec_is_free(const vec *v, const leaf *x); /* a view that names no expression */
+uint64_t vec_used_levels(const vec *v, loom_lexpr_id first);
+op_axes vec_order_axes(const vec *v, uint64_t mask, uint32_t n_fixed); /* levels from n_fixed on keep their order */
+void vec_place_axes(vec *v, loom_lexpr_id first, const op_axes *axes); /* AXIS: level to position */
+leaf vec_result_leaf(vec *v, loom_lvalue_id value, const op_axes *axes, uint32_t n_own, const extent *own);
+loom_lop vec_plain_op(const vec *v, const loom_node *n, loom_lop_kind kind, const op_axes *axes);
+loom_lvalue_id vec_new_value(vec *v, const loom_node *n, loom_dtype t, const op_axes *axes); /* of the next operation */
+loom_lexpr vec_plain_expr(loom_lexpr_kind kind, loom_dtype t);
+bool vec_push_level(vec *v, const loom_node *n, loom_axis_id axis);
 
 /* extent.c */
-bool as_extent(vec *v, const loom_node *n, const leaf *x, extent *e);
-bool unify(vec *v, const loom_node *n, extent a, extent b, const char *format, const char *hint, extent *e);
-bool common_length(vec *v, const loom_node *n, const val *xs, uint32_t n_xs, extent *e);
-bool scalar_prim(vec *v, const loom_node *n, loom_prim prim, const leaf *a, const leaf *b, leaf *result);
-bool slice_extent(vec *v, const loom_node *n, const leaf *from, const leaf *to, int64_t step, extent *e);
-bool known_equal(const vec *v, extent a, extent b);
-bool dim_leaf(vec *v, const loom_node *n, const leaf *x, uint32_t level, leaf *result);
-bool evaluate_prim(loom_prim prim, const leaf *args, uint32_t n, loom_scalar *result);
+bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e);
+bool vec_unify(vec *v, const loom_node *n, extent a, extent b, const char *format, const char *hint, extent *e);
+bool vec_common_length(vec *v, const loom_node *n, const val *xs, uint32_t n_xs, extent *e);
+bool vec_scalar_prim(vec *v, const loom_node *n, loom_prim prim, const leaf *a, const leaf *b, leaf *result);
+bool vec_slice_extent(vec *v, const loom_node *n, const leaf *from, const leaf *to, int64_t step, extent *e);
+bool vec_known_equal(const vec *v, extent a, extent b);
+bool vec_dim_leaf(vec *v, const loom_node *n, const leaf *x, uint32_t level, leaf *result);
+bool vec_evaluate_prim(loom_prim prim, const leaf *args, uint32_t n, loom_scalar *result);
 
 /* delayed.c */
-bool pull(vec *v, const loom_node *n, const val *x, index_step at, val *element);
-bool pull_path(vec *v, const loom_node *n, val x, const index_step *path, uint32_t n_path, val *element);
-index_step at_expr(loom_lexpr_id e);
+bool vec_pull(vec *v, const loom_node *n, const val *x, index_step at, val *element);
+bool vec_pull_path(vec *v, const loom_node *n, val x, const index_step *path, uint32_t n_path, val *element);
+index_step vec_at_expr(loom_lexpr_id e);
 /* Operations that move elements: views where possible, PULL leaves else. False with no remark: not such an operation.
  */
-bool is_delayed(loom_op op);
-bool delay(vec *v, frame *f, const loom_node *n, val *result);
-bool delay_body(vec *v, frame *f, const loom_node *n, const val *args, uint32_t n_args, val *result);
-bool either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b, const val *like,
-            val *result);
-bool index_value(vec *v, const loom_node *n, const val *x, const leaf *index, val *element);
-bool indexes_by_levels(const vec *v, const loom_node *n, const val *ops);
+bool vec_is_delayed(loom_op op);
+bool vec_delay(vec *v, frame *f, const loom_node *n, val *result);
+bool vec_delay_body(vec *v, frame *f, const loom_node *n, const val *args, uint32_t n_args, val *result);
+bool vec_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b, const val *like,
+                val *result);
+bool vec_index_value(vec *v, const loom_node *n, const val *x, const leaf *index, val *element);
+bool vec_indexes_by_levels(const vec *v, const loom_node *n, const val *ops);
 
 /* scalar.c: expression mode */
-bool expr_node(vec *v, frame *f, loom_node_id id, val *result);
-bool expr_body(vec *v, const loom_body *b, const val *args, frame *up, val *result);
-bool simple_node(vec *v, frame *f, const loom_node *n, val *result, bool *done); /* views, alike in both modes */
+bool vec_expr_node(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_expr_body(vec *v, const loom_body *b, const val *args, frame *up, val *result);
+bool vec_simple_node(vec *v, frame *f, const loom_node *n, val *result, bool *done); /* views, alike in both modes */
 
 /* lift.c: operation mode */
-bool lift_node(vec *v, frame *f, loom_node_id id, val *result);
-bool lift_body(vec *v, const loom_body *b, const val *args, frame *up, val *result);
-bool has_arrays(const vec *v, const loom_body *b);                   /* operations worth a nest of their own */
-bool by_expressions(vec *v, frame *f, loom_node_id id, val *result); /* the node as the body of COMPUTE operations */
+bool vec_lift_node(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_lift_body(vec *v, const loom_body *b, const val *args, frame *up, val *result);
+bool vec_has_arrays(const vec *v, const loom_body *b); /* operations worth a nest of their own */
+bool vec_by_expressions(vec *v, frame *f, loom_node_id id,
+                        val *result); /* the node as the body of COMPUTE operations */
 
 /* reduce.c, permute.c, control.c */
-bool lift_fold(vec *v, frame *f, loom_node_id id, val *result);
-bool lift_scan(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_lift_fold(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_lift_scan(vec *v, frame *f, loom_node_id id, val *result);
 /* The operator body as a closed block over the states of `group` (indices into `like`); refuses what is not
  * elementwise. */
-bool combine_block(vec *v, const loom_node *n, const loom_body *op, frame *up, const leaf *like, uint32_t n_like,
-                   const uint32_t *group, uint32_t n_group, loom_lblock_id *block);
-bool combine_merge(vec *v, const loom_node *n, const loom_body *merge, const val *inputs, uint32_t n_inputs,
-                   const leaf *like, uint32_t n_like, const uint32_t *group, loom_lblock_id *block);
-uint16_t builtin_of(const vec *v, loom_lblock_id combine);
-bool lift_permute(vec *v, frame *f, loom_node_id id, val *result);
-bool lift_scatter(vec *v, frame *f, loom_node_id id, val *result);
-bool lift_fft(vec *v, frame *f, loom_node_id id, val *result);
-bool lift_if(vec *v, frame *f, loom_node_id id, val *result);
-bool lift_loop(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_combine_block(vec *v, const loom_node *n, const loom_body *op, frame *up, const leaf *like, uint32_t n_like,
+                       const uint32_t *group, uint32_t n_group, loom_lblock_id *block);
+bool vec_combine_merge(vec *v, const loom_node *n, const loom_body *merge, const val *inputs, uint32_t n_inputs,
+                       const leaf *like, uint32_t n_like, const uint32_t *group, loom_lblock_id *block);
+uint16_t vec_builtin_of(const vec *v, loom_lblock_id combine);
+bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_lift_scatter(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_lift_fft(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_lift_if(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result);
 
-loom_scalar zero_scalar(void);
-const char *copy_text(vec *v, const char *format, ...) LOOM_PRINTF(2, 3);
+loom_scalar vec_zero_scalar(void);
+const char *vec_copy_text(vec *v, const char *format, ...) LOOM_PRINTF(2, 3);
 
 #endif

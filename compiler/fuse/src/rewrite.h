@@ -1,0 +1,137 @@
+/* Inside fusion: one round rewrites every operation once, from the old tables of expressions into new ones.
+ *
+ * EMISSION (emit.c) shares equal expressions of a scope, folds constants and decides comparisons that can be proven.
+ * PROOFS (prove.c) are about i64 expressions as linear forms over axes, extents and opaque expressions; facts are
+ * linear forms known not to be negative, from the conditions around. COPYING (copy.c) goes through a block in order and
+ * emits what is needed of it; a load may become the body of what makes the value. */
+#ifndef LOOM_FUSE_REWRITE_H
+#define LOOM_FUSE_REWRITE_H
+
+#include "compiler/fuse/fuse.h"
+#include "compiler/interp/interp.h"
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    MAX_BODY = 512, /* expressions of an operation that grows by fusion: keeps copying and code generation linear */
+    MAX_FORM = 12,  /* terms of a linear form */
+    MAX_FACTS = 64, /* facts in force at once */
+    MAX_ROUNDS = 8, /* of fusion; two or three suffice, the rest is for long diamonds */
+    SPECULATE = 64, /* work of a branch that may run where it is not taken, so that both become one select */
+    VIEW = 4,       /* work of one load */
+    TRIVIAL = 8,    /* work not worth a place in memory, whatever happens to it */
+    CHEAP = 20,     /* work that may be done at each of several uses, over the same points */
+};
+
+/* ---- linear forms ---- */
+typedef enum term_kind {
+    TERM_AXIS,
+    TERM_EXTENT,
+    TERM_EXPR
+} term_kind;
+typedef struct term {
+    uint8_t kind;
+    uint32_t id; /* position of an axis; axis; expression */
+    int64_t factor;
+} term;
+typedef struct form {
+    int64_t constant;
+    uint32_t n;
+    term terms[MAX_FORM];
+} form;
+
+typedef struct cell {
+    loom_lexpr_id expr;
+    uint32_t next; /* + 1 */
+    uint64_t hash;
+    uint32_t params; /* serial number of the block whose parameters it may name */
+} cell;
+
+typedef struct inlined {
+    loom_lop_id op;
+    uint32_t n;
+    loom_lexpr_id index[LOOM_LIFTED_MAX_AXES];
+    loom_lexpr_id *map;   /* of the producer's body, by expression */
+    loom_lexpr_id **many; /* results of control expressions */
+    bool conditional;
+} inlined;
+
+typedef struct rewrite {
+    loom_lifted old; /* the tables as they were; ops and values by old number */
+    loom_lifted *l;
+    loom_arena *scratch;
+    /* facts about old operations */
+    const uint32_t *points; /* per old op: places at which its results are loaded, over all operations */
+    const bool *held;       /* per value: needed in memory whatever fusion does */
+
+    uint64_t *work;                 /* per value: of its expression in its producer */
+    loom_lop_id *maker;             /* per value: new COMPUTE operation that makes it, or LOOM_NONE */
+    const loom_lop_id *loop_of_old; /* per old op: innermost LOOP around, or LOOM_NONE */
+    loom_lop_id *loop_of_new;       /* per new op: the same, by old number */
+    uint32_t *old_number;           /* per new op */
+    /* the operation being made */
+    const loom_lop *op;
+    loom_lop_id op_id;     /* old */
+    uint32_t skipped_axis; /* position that the present block cannot name, or LOOM_NONE */
+    uint32_t loops;        /* FOR and WHILE around */
+    uint32_t body_size;
+    LOOM_VEC(cell) cells;
+    uint32_t heads[1024];
+    LOOM_VEC(inlined) inlined;
+    uint32_t params, serial;
+    form facts[MAX_FACTS];
+    uint32_t n_facts;
+    loom_lsite_id condition_site;
+    bool changed;
+} rewrite;
+
+/* emit.c */
+loom_lexpr_id fuse_emit(rewrite *r, loom_lexpr e, const loom_lexpr_id *args, uint32_t n);
+loom_lexpr_id fuse_emit_const(rewrite *r, loom_dtype t, loom_scalar s);
+loom_lexpr_id fuse_emit_int(rewrite *r, int64_t i);
+loom_lexpr_id fuse_emit_prim(rewrite *r, loom_prim prim, loom_dtype t, const loom_lexpr_id *args, loom_lsite_id site,
+                             loom_span span);
+loom_lexpr_id fuse_emit_prim2(rewrite *r, loom_prim prim, loom_lexpr_id a, loom_lexpr_id b);
+loom_lexpr_id fuse_emit_extent(rewrite *r, loom_axis_id axis);
+loom_lexpr fuse_blank_expr(loom_lexpr_kind kind, loom_dtype t);
+bool fuse_const_of(const rewrite *r, loom_lexpr_id e, loom_scalar *s);
+typedef struct scope {
+    size_t n_cells, n_inlined;
+    uint32_t n_facts, params;
+    loom_lexpr_id first;
+} scope;
+scope fuse_open_scope(rewrite *r, bool params);
+void fuse_close_scope(rewrite *r, scope s);
+void fuse_undo_scope(rewrite *r, scope s, uint32_t n_args, uint32_t n_blocks); /* also takes back what was emitted */
+
+/* prove.c */
+bool fuse_linear(const rewrite *r, loom_lexpr_id e, int64_t factor, form *f);
+bool fuse_at_least(const rewrite *r, const form *f, int64_t least); /* proven: f >= least */
+void fuse_assume(rewrite *r, loom_lexpr_id condition, bool holds);
+/* 1 proven true, 0 proven false, -1 not known. */
+int fuse_decide(const rewrite *r, loom_prim prim, loom_lexpr_id a, loom_lexpr_id b);
+bool fuse_in_range(const rewrite *r, loom_lexpr_id index, loom_axis_id axis);
+bool fuse_load_in_range(const rewrite *r, loom_lvalue_id value, const loom_lexpr_id *index);
+
+/* copy.c */
+/* A block of the old tables as a block of its own, with the wanted results (NULL: all). */
+void fuse_copy_body(rewrite *r, loom_lblock_id block, const bool *wanted, loom_lblock_id *made);
+uint64_t fuse_work_of(const loom_lexpr *e); /* in halves of a floating-point addition */
+uint64_t fuse_result_work(const rewrite *r, loom_lblock_id block, uint32_t result);
+
+/* rules.c */
+bool fuse_may_inline(const rewrite *r, loom_lvalue_id value, loom_lop_id maker, const loom_lexpr_id *index);
+
+/* uses.c */
+typedef struct uses {
+    uint32_t *points;
+    bool *held, *value, *op; /* op: alive */
+} uses;
+uses fuse_find_uses(const loom_lifted *l, loom_arena *arena);
+loom_lop_id *fuse_find_loops(const loom_lifted *l, loom_arena *arena);
+
+/* merge.c: operations over equal spaces become one */
+bool fuse_merge_operations(loom_lifted *l);
+
+#endif
