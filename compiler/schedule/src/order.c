@@ -208,10 +208,12 @@ static void open_region(orderer *o, bool per_chunk) {
 }
 
 static void order_phase(orderer *o, bool per_chunk) {
+    bool mixed = false; /* the open region holds operations that are not diagonal, and takes more of them */
     for (loom_lop_id id; (id = next_ready(o, per_chunk, LOOM_NONE)) != LOOM_NONE;) {
-        open_region(o, per_chunk);
-        uint32_t run = (uint32_t)o->regions.count - 1;
         bool diagonal = loom_schedule_diagonal(o->l, id);
+        if (diagonal || !mixed) open_region(o, per_chunk);
+        mixed = !diagonal;
+        uint32_t run = (uint32_t)o->regions.count - 1;
         take(o, id, run);
         while (diagonal && (id = next_ready(o, per_chunk, run)) != LOOM_NONE) take(o, id, run);
     }
