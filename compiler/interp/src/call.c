@@ -52,6 +52,7 @@ loom_status *loom_interp_call(const loom_program *program, uint32_t f, loom_valu
     loom_status *status = guarded(&ev, &program->functions[f], arguments, result);
     if (counters) *counters = (loom_interp_counters){ev.work, ev.heap.moved, ev.steps};
     heap_free(&ev.heap);
+    loom_arena_destroy(ev.scratch);
     loom_arena_destroy(ev.arena);
     return status;
 }

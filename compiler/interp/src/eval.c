@@ -36,14 +36,11 @@ loom_status *at_element(evaluation *ev, int64_t i, loom_status *status) {
     return status;
 }
 
-loom_status *count_work(evaluation *ev, const loom_node *n, uint64_t units) {
-    ev->work += units;
-    if (ev->work_limit && ev->work > ev->work_limit) {
-        return loom_status_note(placed(ev, n, LOOM_E_LIMIT, "the evaluation takes more work than its limit allows"),
-                                "hint: the limit is %llu scalar evaluations; a loop may not end",
-                                (unsigned long long)ev->work_limit);
-    }
-    return NULL;
+loom_status *check_effort(const evaluation *ev, const loom_node *n) {
+    if (!ev->work_limit || ev->work + ev->turns + ev->heap.moved <= ev->work_limit) return NULL;
+    return loom_status_note(placed(ev, n, LOOM_E_LIMIT, "the evaluation takes more work than its limit allows"),
+                            "hint: the limit is %llu evaluations, turns and moves; a loop may not end",
+                            (unsigned long long)ev->work_limit);
 }
 
 /* ---- operands ---- */
@@ -87,13 +84,15 @@ static loom_status *eval_prim(evaluation *ev, const loom_node *n, slot *result) 
         }
     }
     prim_kernel(n->prim, type)(1, result->raw, a.raw, b.raw, c.raw);
-    return count_work(ev, n, (uint64_t)info->work);
+    ev->work += (uint64_t)info->work;
+    return NULL;
 }
 
 static loom_status *eval_convert(evaluation *ev, const loom_node *n, slot *result) {
     slot a = operand(ev, n, 0);
     convert_kernel(operand_type(ev, n, 0)->dtype, type_of_id(ev, n->type)->dtype)(1, result->raw, a.raw, NULL, NULL);
-    return count_work(ev, n, 1);
+    ev->work++;
+    return NULL;
 }
 
 /* ---- tuples ---- */
@@ -128,7 +127,7 @@ static loom_status *eval_for(evaluation *ev, const loom_node *n, slot *result) {
     loom_body_id body = body_of(ev, n, 0);
     slot state = take_operand(ev, n, 1);
     for (int64_t i = 0; i < count; i++) {
-        LOOM_TRY(count_work(ev, n, 1));
+        LOOM_TRY(count_turn(ev, n, 1));
         set_param(ev, body, 0, (slot){.i64 = i});
         set_param(ev, body, 1, state);
         LOOM_TRY(eval_body(ev, body, &state));
@@ -143,7 +142,7 @@ static loom_status *eval_while(evaluation *ev, const loom_node *n, slot *result)
     slot state = take_operand(ev, n, 0);
     for (;;) {
         slot go;
-        LOOM_TRY(count_work(ev, n, 1));
+        LOOM_TRY(count_turn(ev, n, 1));
         set_param(ev, test, 0, slot_ref(type, state));
         LOOM_TRY(eval_body(ev, test, &go));
         if (!go.b) break;
@@ -231,6 +230,7 @@ static loom_status *eval_node(evaluation *ev, loom_node_id id) {
     loom_status *status = eval_op(ev, id, &result);
     if (status) return place_error(ev, n, status);
     if (heap_exhausted(&ev->heap)) return place_error(ev, n, heap_over(&ev->heap, 0));
+    LOOM_TRY(check_effort(ev, n));
     ev->steps += is_step((loom_op)n->op);
     if (ev->any_last[id]) drop_last(ev, n);
     ev->env[id] = result;
@@ -277,5 +277,6 @@ loom_status *apply2(evaluation *ev, loom_body_id body, slot a, slot b, slot *res
     kernel *k = prim_kernel(code->single, operand_type(ev, n, 1)->dtype);
     k(1, made.raw, code->single_swaps ? b.raw : a.raw, code->single_swaps ? a.raw : b.raw, NULL);
     *result = made;
-    return count_work(ev, n, (uint64_t)loom_prim_table[code->single].work);
+    ev->work += (uint64_t)loom_prim_table[code->single].work;
+    return NULL;
 }

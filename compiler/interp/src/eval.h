@@ -26,14 +26,17 @@ typedef struct body_code {
 typedef struct evaluation {
     const loom_program *program;
     const loom_interp_options *options;
-    loom_arena *arena; /* what is worked out beforehand */
+    loom_arena *arena;   /* what is worked out beforehand */
+    loom_arena *scratch; /* of a plan that is being made; NULL outside */
     heap heap;
     slot *env;               /* by node; functions do not recurse, so each node has one value at a time */
     const type_info **types; /* by type; NULL until asked for */
     body_code *bodies;       /* by body */
     bool *last;              /* by operand entry: the last use of a value of an object type */
     bool *any_last;          /* by node: one of its operands is */
-    uint64_t work, work_limit;
+    uint64_t work;           /* scalar evaluations */
+    uint64_t turns;          /* of loops, and elements that bodies ran on */
+    uint64_t work_limit;
     uint64_t steps;
     uint64_t random;        /* state of the generator for splits; 0: none */
     int64_t path[MAX_PATH]; /* indices of elements that an error came from, innermost first */
@@ -62,8 +65,12 @@ static inline int64_t operand_i64(const evaluation *ev, const loom_node *n, uint
 /* The operand with a reference of its own: moved out of its node where this is its last use. */
 slot take_operand(evaluation *ev, const loom_node *n, uint32_t i);
 
-/* Work in units of the cost table; an error when the limit is passed. */
-LOOM_MUST_USE loom_status *count_work(evaluation *ev, const loom_node *n, uint64_t units);
+/* An error when work, turns and scalars moved together pass the limit. Looked at once a node and once a turn. */
+LOOM_MUST_USE loom_status *check_effort(const evaluation *ev, const loom_node *n);
+LOOM_MUST_USE static inline loom_status *count_turn(evaluation *ev, const loom_node *n, uint64_t turns) {
+    ev->turns += turns;
+    return ev->work_limit ? check_effort(ev, n) : NULL;
+}
 
 /* An error of a running program at a node. */
 LOOM_MUST_USE loom_status *fail(const evaluation *ev, const loom_node *n, const char *format, ...) LOOM_PRINTF(3, 4);

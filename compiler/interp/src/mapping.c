@@ -34,6 +34,7 @@ static loom_status *map_all(evaluation *ev, const loom_node *n, loom_body_id bod
     uint64_t before = ev->steps, deepest = before;
     for (; i < length; i++) {
         ev->steps = before;
+        LOOM_TRY(count_turn(ev, n, 1));
         LOOM_TRY(at_element(ev, i, map_one(ev, n, body, i, sink)));
         if (ev->steps > deepest) deepest = ev->steps;
     }
@@ -85,6 +86,7 @@ static loom_status *generate_all(evaluation *ev, loom_body_id body, uint32_t ran
     uint64_t before = ev->steps, deepest = before;
     for (; i < total; i++) {
         ev->steps = before;
+        LOOM_TRY(count_turn(ev, &ev->program->nodes[ev->program->bodies[body].result], 1));
         LOOM_TRY(at_element(ev, i, generate_one(ev, body, rank, extents, i, sink)));
         if (ev->steps > deepest) deepest = ev->steps;
     }
@@ -126,6 +128,7 @@ loom_status *fold_range(evaluation *ev, loom_body_id op, const type_info *elemen
     uint64_t before = ev->steps, deepest = before;
     for (int64_t i = from; i < to; i++) {
         ev->steps = before;
+        LOOM_TRY(count_turn(ev, &ev->program->nodes[ev->program->bodies[op].result], 1));
         LOOM_TRY(at_element(ev, i, apply2(ev, op, acc, element_at(&ev->heap, element, a->leaves, i), &acc)));
         if (ev->steps > deepest) deepest = ev->steps;
     }
@@ -167,6 +170,7 @@ static loom_status *scan_array(evaluation *ev, const loom_node *n, loom_scan_kin
         if (exclusive) LOOM_TRY(array_builder_add(&sink, acc));
         slot x = element_at(&ev->heap, element, a->leaves, i);
         ev->steps = before;
+        LOOM_TRY(count_turn(ev, n, 1));
         LOOM_TRY(at_element(ev, i, right ? apply2(ev, op, x, acc, &acc) : apply2(ev, op, acc, x, &acc)));
         if (ev->steps > deepest) deepest = ev->steps;
         if (!exclusive) LOOM_TRY(array_builder_add(&sink, acc));

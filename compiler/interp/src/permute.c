@@ -55,6 +55,7 @@ static loom_status *put_direct(const spread *s, const int64_t *path, slot value)
 /* Takes the reference to `value`. */
 static loom_status *put(const spread *s, const int64_t *path, slot value) {
     evaluation *ev = s->ev;
+    LOOM_TRY(count_turn(ev, s->n, 1));
     if (!path_inside(s->target->leaves[0], path, s->rank, NULL, NULL)) {
         slot_unref(&ev->heap, s->element, value);
         return NULL;

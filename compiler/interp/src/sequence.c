@@ -264,7 +264,7 @@ static loom_status *eval_group(evaluation *ev, const loom_node *n, slot *result)
         column *positions;
         slot ys, made;
         ev->steps = before;
-        LOOM_TRY(count_work(ev, n, 1));
+        LOOM_TRY(count_turn(ev, n, 1));
         LOOM_TRY(members_of(ev, m, count, k, &next, &positions));
         LOOM_TRY(array_pick(ev, operand_type(ev, n, 1)->element, a, positions, &ys.array));
         object_unref(&ev->heap, &positions->head);

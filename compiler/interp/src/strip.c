@@ -348,13 +348,15 @@ static const strip_code *plan(evaluation *ev, loom_body_id body, loom_arena *scr
  * do not qualify cost nothing more. */
 const strip_code *strip_prepare(evaluation *ev, loom_body_id body) {
     const loom_body *b = &ev->program->bodies[body];
-    if (b->n_params == 0 || b->n_params > MOST_LANES || b->end - b->first > 4 * MOST_LANES) return NULL;
+    if (ev->options->one_by_one || b->n_params == 0 || b->n_params > MOST_LANES || b->end - b->first > 4 * MOST_LANES)
+        return NULL;
     for (loom_node_id id = b->first; id < b->end; id++) {
         if (!op_may_run((loom_op)ev->program->nodes[id].op)) return NULL;
     }
-    loom_arena *scratch = loom_arena_create(0);
-    const strip_code *code = plan(ev, body, scratch);
-    loom_arena_destroy(scratch);
+    ev->scratch = loom_arena_create(0);
+    const strip_code *code = plan(ev, body, ev->scratch);
+    loom_arena_destroy(ev->scratch);
+    ev->scratch = NULL;
     return code;
 }
 
@@ -519,7 +521,8 @@ loom_status *strip_all(evaluation *ev, loom_body_id body, const strip_input *inp
         int64_t n = length - *from < STRIP_LENGTH ? length - *from : STRIP_LENGTH;
         uint64_t work = 0;
         if (!run_strip(&r, *from, n, &work)) return NULL;
-        LOOM_TRY(count_work(ev, at, work));
+        ev->work += work;
+        LOOM_TRY(count_turn(ev, at, (uint64_t)n));
         for (uint32_t k = 0; k < code->n_results; k++) {
             char *room;
             LOOM_TRY(builder_scalars(&sink->leaves[k], n, &room));
