@@ -135,6 +135,14 @@ syn_ty *loom_syn_ty_record(syn_elab *e, uint32_t n, syn_name **names, syn_ty **f
 
 /* ---- looking ---- */
 
+/* Variables can be bound so that a type grows beyond what was checked when its parts were made. */
+static void go_deeper(syn_elab *e) {
+    loom_syn_step(e);
+    if (++e->type_depth > 2 * LOOM_MAX_TYPE_NESTING) {
+        loom_syn_limit(e, loom_syn_no_span(), "a type nested more than %d levels deep", LOOM_MAX_TYPE_NESTING);
+    }
+}
+
 syn_ty *loom_syn_ty(syn_ty *t) {
     while (t->kind == TY_VAR && t->link) {
         if (t->link->kind == TY_VAR && t->link->link) t->link = t->link->link;
@@ -148,51 +156,51 @@ bool loom_syn_is_poison(syn_ty *t) {
 }
 
 /* Walks the parts of a type; stops at the first for which `found` is true. */
-static bool any_part(syn_elab *e, syn_ty *t, bool (*found)(const syn_ty *t)) {
-    loom_syn_step(e);
+static bool any_part(syn_elab *e, syn_ty *t, bool (*found)(const syn_ty *t, const void *with), const void *with) {
+    go_deeper(e);
     t = loom_syn_ty(t);
-    if (found(t)) return true;
-    if (t->kind == TY_ARRAY || t->kind == TY_SEQ) return any_part(e, t->element, found);
-    for (uint32_t i = 0; t->kind == TY_TUPLE && i < t->n; i++) {
-        if (any_part(e, t->fields[i], found)) return true;
+    bool is_there = found(t, with);
+    if (t->kind == TY_ARRAY || t->kind == TY_SEQ) is_there = is_there || any_part(e, t->element, found, with);
+    for (uint32_t i = 0; t->kind == TY_TUPLE && i < t->n && !is_there; i++) {
+        is_there = any_part(e, t->fields[i], found, with);
     }
-    return false;
+    e->type_depth--;
+    return is_there;
 }
 
-static bool is_open(const syn_ty *t) {
+static bool is_open(const syn_ty *t, const void *with) {
+    (void)with;
     return t->kind == TY_VAR || t->kind == TY_POISON;
 }
 
-static bool is_seq(const syn_ty *t) {
+static bool is_seq(const syn_ty *t, const void *with) {
+    (void)with;
     return t->kind == TY_SEQ;
 }
 
 bool loom_syn_ground(syn_elab *e, syn_ty *t) {
-    return !any_part(e, t, is_open);
+    return !any_part(e, t, is_open, NULL);
 }
 
 bool loom_syn_has_seq(syn_elab *e, syn_ty *t) {
-    return any_part(e, t, is_seq);
+    return any_part(e, t, is_seq, NULL);
 }
 
 uint32_t loom_syn_rank(syn_ty *t, syn_ty **leaf) {
     uint32_t rank = 0;
-    for (t = loom_syn_ty(t); t->kind == TY_ARRAY; t = loom_syn_ty(t->element)) rank++;
+    for (t = loom_syn_ty(t); t->kind == TY_ARRAY && rank <= LOOM_MAX_TYPE_NESTING; t = loom_syn_ty(t->element)) rank++;
     if (leaf) *leaf = t;
     return rank;
 }
 
 /* ---- unification ---- */
 
+static bool is_same(const syn_ty *t, const void *with) {
+    return t == with;
+}
+
 static bool occurs(syn_elab *e, const syn_ty *var, syn_ty *t) {
-    loom_syn_step(e);
-    t = loom_syn_ty(t);
-    if (t == var) return true;
-    if (t->kind == TY_ARRAY || t->kind == TY_SEQ) return occurs(e, var, t->element);
-    for (uint32_t i = 0; t->kind == TY_TUPLE && i < t->n; i++) {
-        if (occurs(e, var, t->fields[i])) return true;
-    }
-    return false;
+    return any_part(e, t, is_same, var);
 }
 
 static void wake(syn_elab *e, syn_constraint *watch) {
@@ -250,8 +258,19 @@ static bool join_vars(syn_elab *e, syn_ty *a, syn_ty *b) {
     return mask == a->mask || settle_mask(e, a, mask);
 }
 
+static bool unify(syn_elab *e, syn_ty *a, syn_ty *b);
+
+static bool unify_parts(syn_elab *e, syn_ty *a, syn_ty *b) {
+    if (a->kind == TY_SCALAR) return a->dtype == b->dtype;
+    if (a->kind == TY_ARRAY || a->kind == TY_SEQ) return unify(e, a->element, b->element);
+    if (a->n != b->n || a->shape != b->shape) return false;
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (!unify(e, a->fields[i], b->fields[i])) return false;
+    }
+    return true;
+}
+
 static bool unify(syn_elab *e, syn_ty *a, syn_ty *b) {
-    loom_syn_step(e);
     a = loom_syn_ty(a);
     b = loom_syn_ty(b);
     if (a == b) return true;
@@ -260,17 +279,10 @@ static bool unify(syn_elab *e, syn_ty *a, syn_ty *b) {
     if (b->kind == TY_VAR) return bind(e, b, a);
     if (a->kind == TY_POISON || b->kind == TY_POISON) return true;
     if (a->kind != b->kind) return false;
-    switch (a->kind) {
-    case TY_SCALAR: return a->dtype == b->dtype;
-    case TY_ARRAY:
-    case TY_SEQ: return unify(e, a->element, b->element);
-    default: break;
-    }
-    if (a->n != b->n || a->shape != b->shape) return false;
-    for (uint32_t i = 0; i < a->n; i++) {
-        if (!unify(e, a->fields[i], b->fields[i])) return false;
-    }
-    return true;
+    go_deeper(e);
+    bool same = unify_parts(e, a, b);
+    e->type_depth--;
+    return same;
 }
 
 static void drain(syn_elab *e) {
@@ -307,19 +319,14 @@ bool loom_syn_restrict(syn_elab *e, syn_ty *t, syn_mask mask) {
 }
 
 bool loom_syn_forbid_seq(syn_elab *e, syn_ty *t) {
-    loom_syn_step(e);
+    go_deeper(e);
     t = loom_syn_ty(t);
-    switch (t->kind) {
-    case TY_VAR: t->no_seq = true; return true;
-    case TY_SEQ: return false;
-    case TY_ARRAY: return loom_syn_forbid_seq(e, t->element);
-    case TY_TUPLE:
-        for (uint32_t i = 0; i < t->n; i++) {
-            if (!loom_syn_forbid_seq(e, t->fields[i])) return false;
-        }
-        return true;
-    default: return true;
-    }
+    bool free = t->kind != TY_SEQ;
+    if (t->kind == TY_VAR) t->no_seq = true;
+    if (t->kind == TY_ARRAY) free = loom_syn_forbid_seq(e, t->element);
+    for (uint32_t i = 0; t->kind == TY_TUPLE && i < t->n; i++) free = loom_syn_forbid_seq(e, t->fields[i]) && free;
+    e->type_depth--;
+    return free;
 }
 
 /* ---- text and core types ---- */
@@ -347,7 +354,7 @@ static void add(text *w, const char *part) {
 
 static void write_ty(text *w, syn_ty *t, bool inside) {
     t = loom_syn_ty(t);
-    if (w->n >= sizeof w->at - 4) return;
+    if (w->n >= sizeof w->at - 4) return; /* each level writes something, so this bounds the depth as well */
     switch (t->kind) {
     case TY_VAR:
         add(w, inside ? "<" : "");
@@ -383,16 +390,7 @@ const char *loom_syn_ty_text(syn_elab *e, syn_ty *t) {
     return loom_arena_strdup(e->arena, w.at);
 }
 
-loom_type_id loom_syn_core_type(syn_elab *e, syn_ty *t) {
-    loom_syn_step(e);
-    t = loom_syn_ty(t);
-    switch (t->kind) {
-    case TY_SCALAR: return loom_type_scalar(e->program, t->dtype);
-    case TY_ARRAY: return loom_type_array(e->program, loom_syn_core_type(e, t->element));
-    case TY_SEQ: return loom_type_seq(e->program, loom_syn_core_type(e, t->element));
-    default: break;
-    }
-    if (t->kind != TY_TUPLE) return loom_type_scalar(e->program, LOOM_BOOL); /* after an error; never emitted */
+static loom_type_id core_tuple(syn_elab *e, const syn_ty *t) {
     loom_type_id *fields = LOOM_NEW_ARRAY(e->arena, loom_type_id, t->n ? t->n : 1);
     const char **names = t->shape ? LOOM_NEW_ARRAY(e->arena, const char *, t->n ? t->n : 1) : NULL;
     for (uint32_t i = 0; i < t->n; i++) {
@@ -400,4 +398,19 @@ loom_type_id loom_syn_core_type(syn_elab *e, syn_ty *t) {
         if (names) names[i] = t->shape->names[i]->text;
     }
     return loom_type_tuple(e->program, t->n, fields, names);
+}
+
+loom_type_id loom_syn_core_type(syn_elab *e, syn_ty *t) {
+    go_deeper(e);
+    t = loom_syn_ty(t);
+    loom_type_id id = 0;
+    switch (t->kind) {
+    case TY_SCALAR: id = loom_type_scalar(e->program, t->dtype); break;
+    case TY_ARRAY: id = loom_type_array(e->program, loom_syn_core_type(e, t->element)); break;
+    case TY_SEQ: id = loom_type_seq(e->program, loom_syn_core_type(e, t->element)); break;
+    case TY_TUPLE: id = core_tuple(e, t); break;
+    default: id = loom_type_scalar(e->program, LOOM_BOOL); break; /* after an error; never emitted */
+    }
+    e->type_depth--;
+    return id;
 }

@@ -17,11 +17,7 @@ syn_value *loom_syn_node_value(syn_elab *e, syn_node *node) {
 }
 
 bool loom_syn_has_function(const syn_value *v) {
-    if (v->kind != V_TUPLE) return v->kind != V_NODE && v->kind != V_SIZE;
-    for (uint32_t i = 0; i < v->n_args; i++) {
-        if (loom_syn_has_function(v->args[i])) return true;
-    }
-    return false;
+    return v->kind != V_NODE && v->kind != V_SIZE; /* a TUPLE is made only where there is one in it */
 }
 
 static syn_node *size_node(syn_elab *e, const syn_size *size, loom_span span) {
@@ -65,8 +61,8 @@ syn_env *loom_syn_bind_type(syn_elab *e, syn_env *env, syn_name *name, syn_ty *t
 
 syn_value *loom_syn_lookup(syn_elab *e, syn_env *env, const syn_name *name) {
     if (!name->bound) return NULL; /* most names of operations never are, and scopes may be long */
-    for (; env; env = env->next) {
-        loom_syn_step(e);
+    for (uint32_t n = 0; env; env = env->next) {
+        if (++n % 16 == 0) loom_syn_step(e); /* looking is cheaper than other steps */
         if (env->name == name && env->value) return env->value;
     }
     return NULL;

@@ -97,6 +97,33 @@ LOOM_TEST(syntax_limits, types_that_double) {
     check_limit(&t, LOOM_E_LIMIT, "more than");
 }
 
+/* Bound from the outside in, so that no step sees more than one level. */
+LOOM_TEST(syntax_limits, types_that_grow_deep) {
+    text t = {0};
+    repeat(&t, "def f", 1);
+    for (int i = 0; i < 1000; i++) loom_buffer_printf(&t.b, " a%d", i);
+    repeat(&t, " =", 1);
+    for (int i = 1; i < 1000; i++) loom_buffer_printf(&t.b, " let b = [a%d, [a%d]]", i - 1, i);
+    repeat(&t, " in (a0, [a0], transpose a0)", 1);
+    check_limit(&t, LOOM_E_LIMIT, "a type nested more than 64 levels");
+}
+
+LOOM_TEST(syntax_limits, tuples_of_functions_in_each_other) {
+    text t = {0};
+    repeat(&t, "entry main (x: f64) = let y = (sin, 1) ", 1);
+    repeat(&t, "let y = (y, 1) ", 30000);
+    repeat(&t, "in x", 1);
+    check_fits(&t);
+}
+
+LOOM_TEST(syntax_limits, closures_in_each_other) {
+    text t = {0};
+    repeat(&t, "entry main (x: f64) = let f0 x = x", 1);
+    for (int i = 1; i < 3000; i++) loom_buffer_printf(&t.b, " let f%d x = f%d x", i, i - 1);
+    repeat(&t, " in f2999 x", 1);
+    check_limit(&t, LOOM_E_LIMIT, "expressions nested more than 1500 levels");
+}
+
 LOOM_TEST(syntax_limits, infinite_types) {
     check_error("entry main = loop x = [] for i < 3 do [x]", LOOM_E_TYPE, "loop body, against the loop's start value");
 }
