@@ -46,6 +46,7 @@ typedef struct cli_where {
     int64_t workers, threads;
     uint64_t memory;
     const char *connect;
+    const char *stats;
     bool insecure, quiet;
 } cli_where;
 #define CLI_WHERE_OPTIONS(w)                                                                                           \
@@ -75,8 +76,11 @@ typedef struct cli_where {
          "Use a running gridloomd, for example ipc:///run/gridloom/control; default: start one for this command.",     \
          0,                                                                                                            \
          0},                                                                                                           \
+        {"stats", 0, LOOM_OPT_TEXT, &(w).stats, "FILE", "Write there, as JSON, where the time went.", 0, 0},           \
         {"insecure", 0, LOOM_OPT_FLAG, &(w).insecure, NULL, "Allow a tcp:// endpoint without keys.", 0, 0},            \
         {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress and no summary.", 0, 0}
+/* Writes the file of --stats, if one is wanted. */
+LOOM_MUST_USE loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job);
 LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);
 
 /* For work outside a session: from now on SIGINT and SIGTERM are remembered, and cli_check_signals is LOOM_E_CANCELLED.

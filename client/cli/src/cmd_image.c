@@ -184,6 +184,7 @@ static loom_status *make_image(image_job *job) {
     job->seconds.write = loom_seconds() - start;
     job->seconds.total = loom_seconds() - job->started;
     warn(job);
+    LOOM_TRY(cli_write_stats(&job->request.where, job->result));
     if (job->request.json) {
         image_print_json(&job->request, &job->counts, job->result, &job->seconds);
     } else if (!job->request.where.quiet) {

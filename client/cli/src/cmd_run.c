@@ -151,6 +151,7 @@ static loom_status *run_on_workers(const run *r) {
         cli_hold_signals(true);
         status = loom_client_outputs_write(r->out, result->value, stdout);
         cli_hold_signals(false);
+        if (!status) status = cli_write_stats(&r->where, result);
     }
     loom_job_result_free(result);
     return status;

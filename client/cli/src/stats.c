@@ -1,0 +1,48 @@
+/* --stats FILE: where a job's time went, as JSON. */
+#include "cli.h"
+#include "common/buffer.h"
+#include "common/file.h"
+#include <inttypes.h>
+
+static void put_text(loom_buffer *b, const char *text) {
+    loom_buffer_text(b, "\"");
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            loom_buffer_printf(b, "\\%c", *text);
+        else if ((unsigned char)*text < ' ')
+            loom_buffer_printf(b, "\\u%04x", (unsigned)(unsigned char)*text);
+        else
+            loom_buffer_append(b, text, 1);
+    }
+    loom_buffer_text(b, "\"");
+}
+
+loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job) {
+    if (!where->stats) return NULL;
+    loom_buffer b = {0};
+    loom_buffer_printf(
+        &b,
+        "{\"seconds\": {\"traversal\": %.6f, \"array_stages\": %.6f, \"handover\": %.6f, \"wait\": %.6f, "
+        "\"read\": %.6f, \"compile\": %.6f, \"total\": %.6f},\n",
+        job->seconds.traversal, job->seconds.array, job->seconds.handover, job->seconds.wait, job->seconds.read,
+        job->seconds.compile, job->seconds.total);
+    loom_buffer_printf(&b,
+                       " \"elements\": %" PRId64 ", \"traversals\": %" PRIu32 ", \"releases\": %" PRId64
+                       ", \"blocks_lost\": %" PRId64 ",\n \"actions\": [",
+                       job->elements, job->traversals, job->releases, job->blocks_lost);
+    for (size_t i = 0; i < job->n_times; i++) {
+        loom_buffer_text(&b, i ? ",\n  {\"label\": " : "\n  {\"label\": ");
+        put_text(&b, job->times[i].label);
+        loom_buffer_printf(&b, ", \"seconds\": %.6f, \"calls\": %" PRIu64 "}", job->times[i].seconds,
+                           job->times[i].calls);
+    }
+    loom_buffer_text(&b, "],\n \"remarks\": [");
+    for (size_t i = 0; i < job->n_remarks; i++) {
+        if (i) loom_buffer_text(&b, ", ");
+        put_text(&b, job->remarks[i]);
+    }
+    loom_buffer_text(&b, "]}\n");
+    loom_status *status = loom_file_write(where->stats, b.data, b.length, false);
+    loom_buffer_free(&b);
+    return status;
+}
