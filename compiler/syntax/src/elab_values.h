@@ -134,6 +134,8 @@ const syn_builtin *loom_syn_builtin(int index);
 bool loom_syn_scalar_function(const char *name, loom_prim *prim); /* sin, min, popc, ... */
 syn_node *loom_syn_prim_call(syn_elab *e, loom_prim prim, loom_dtype at, uint32_t n, syn_node *const *args,
                              const char *name, loom_span span);
+/* == and != of tuples, records and arrays. */
+syn_node *loom_syn_equal(syn_elab *e, bool negated, syn_node *a, syn_node *b, loom_span span);
 syn_node *loom_syn_convert(syn_elab *e, loom_dtype to, loom_dtype from, syn_node *x, loom_span span);
 syn_node *loom_syn_constant(syn_elab *e, syn_name *name, loom_dtype at, loom_span span); /* pi, inf, ...; or NULL */
 

@@ -94,7 +94,7 @@ static const char *wanted_hint(loom_prim prim, syn_ty *t) {
     loom_prim_class class = loom_prim_table[prim].class;
     if (t->kind == TY_ARRAY) return "use `map` or `zip_with` to work on the elements of arrays";
     if (t->kind == TY_SEQ) return "use `map_seq` or `zip_with_seq` to work on the elements of sequences";
-    if ((class == LOOM_PC_EQ || class == LOOM_PC_CMP) && t->kind == TY_TUPLE) return "compare the fields one by one";
+    if (class == LOOM_PC_CMP && t->kind == TY_TUPLE) return "compare the fields one by one";
     if (class == LOOM_PC_FLT1 && t->kind == TY_SCALAR && loom_dtype_is_integer(t->dtype)) return "convert it: `f64 x`";
     return NULL;
 }
@@ -160,6 +160,11 @@ static void apply_qualifier(syn_elab *e, loom_prim prim, loom_dtype at, uint32_t
     if (n) loom_syn_need_type(e, args[0]->type, want, span, "`%s.%s`", loom_dtype_name(at), name);
 }
 
+static bool is_compound(syn_ty *t) {
+    t = loom_syn_ty(t);
+    return t->kind == TY_TUPLE || t->kind == TY_ARRAY;
+}
+
 syn_node *loom_syn_prim_call(syn_elab *e, loom_prim prim, loom_dtype at, uint32_t n, syn_node *const *args,
                              const char *name, loom_span span) {
     if (!name) name = prim == LOOM_PRIM_DIV ? "/" : loom_prim_table[prim].name;
@@ -170,6 +175,10 @@ syn_node *loom_syn_prim_call(syn_elab *e, loom_prim prim, loom_dtype at, uint32_
     case LOOM_PC_CISF:
     case LOOM_PC_SCALE: return complex_call(e, prim, n, args, name, span);
     default: break;
+    }
+    bool equality = prim == LOOM_PRIM_EQ || prim == LOOM_PRIM_NE;
+    if (equality && (is_compound(args[0]->type) || is_compound(args[1]->type))) {
+        return loom_syn_equal(e, prim == LOOM_PRIM_NE, args[0], args[1], span);
     }
     if (!check_alike(e, prim, n, args, name, span)) return loom_syn_poison(e, span);
     syn_ty *type = args[0]->type;

@@ -32,10 +32,8 @@ static void check_fails(const char *text, unsigned line) {
     compiled_free(&c);
 }
 
-/* Equality of arrays, in Weft. */
-#define SAME                  "def same xs ys = length xs == length ys && and (map2 (==) xs ys)\n"
-#define IS(expression, array) check_true(SAME "entry main = same (" expression ") " array)
 #define TRUE(expression)      check_true("entry main = " expression)
+#define IS(expression, value) TRUE("(" expression ") == " value)
 
 LOOM_TEST(syntax_evaluate, ranges) {
     IS("0..<4", "[0, 1, 2, 3]");
@@ -180,6 +178,12 @@ LOOM_TEST(syntax_evaluate, sequences) {
     IS("from_seq (group_seq 3 (\\x -> [x, x + 1]) (rows [0, 1, 1]) (\\k ys -> k * 10 + fold_seq (+) 0 ys))",
        "[0, 12, 22]");
     check_true("def total s = fold_seq (+) 0 s\nentry main = total (rows [1, 2]) == 3 && total (rows [1.5]) == 1.5");
+}
+
+LOOM_TEST(syntax_evaluate, equality) {
+    TRUE("(1, true) == (1, true) && (1, true) != (2, true) && {x = 1, y = 2} == {y = 2, x = 1} && () == ()");
+    TRUE("[1, 2] == [1, 2] && [1, 2] != [1] && [[1], [2, 3]] == [[1], [2, 3]] && [[1]] != [[2]]");
+    TRUE("[(1, [2])] == [(1, [2])] && ([]: []f32) == []");
 }
 
 LOOM_TEST(syntax_evaluate, genericity) {
