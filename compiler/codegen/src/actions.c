@@ -197,6 +197,7 @@ static loom_lop_id lower_scalars(planner *p, node_list *list, loom_lop_id first,
     loom_fn fn;
     LLVMTypeRef parameters[] = {g->i64, g->i64};
     loom_fn_open(g, &fn, g->kernels.at[n->action.kernel].symbol, parameters, 2);
+    fn.rare = true;
     loom_lop_id id = first;
     for (; id < end && is_scalar(g, id) && g->parent[id] == g->parent[first] && !needs_new_extent(g, first, id); id++) {
         loom_nest(&fn, id, &(loom_bounds){.position = LOOM_NONE});

@@ -95,6 +95,7 @@ typedef struct loom_fn {
     const bool *wanted;     /* per expression: build only these; NULL: all */
     LOOM_VEC(loom_tagged) tagged;
     uint32_t n_scopes;
+    bool rare;      /* runs once, not in a loop: small code rather than fast code */
     loom_lop_id op; /* LOOM_NONE in combine kernels */
 } loom_fn;
 

@@ -56,6 +56,14 @@ static LLVMValueRef library_function(loom_fn *fn, const char *name, loom_dtype d
     return f ? f : LLVMAddFunction(fn->g->module, symbol, type);
 }
 
+/* Where nothing is vectorised a call is as good as the function's code, and smaller. */
+static void keep_call(const loom_fn *fn, LLVMValueRef call) {
+    if (!fn->rare) return;
+    unsigned kind = LLVMGetEnumAttributeKindForName("noinline", 8);
+    LLVMAttributeRef attribute = LLVMCreateEnumAttribute(fn->g->context, kind, 0);
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
+}
+
 static LLVMValueRef library(loom_fn *fn, loom_prim prim, loom_dtype dtype, const LLVMValueRef *args, unsigned n) {
     LLVMTypeRef parameters[3], scalar = loom_gen_type(fn->g, dtype);
     LLVMValueRef copy[3];
@@ -64,7 +72,9 @@ static LLVMValueRef library(loom_fn *fn, loom_prim prim, loom_dtype dtype, const
         copy[i] = args[i];
     }
     LLVMTypeRef type = LLVMFunctionType(scalar, parameters, n, 0);
-    return LLVMBuildCall2(fn->b, type, library_function(fn, prim_names[prim], dtype, type), copy, n, "");
+    LLVMValueRef call = LLVMBuildCall2(fn->b, type, library_function(fn, prim_names[prim], dtype, type), copy, n, "");
+    keep_call(fn, call);
+    return call;
 }
 
 /* Functions with a complex result write its parts through two pointers, which inlining turns into registers. */
@@ -81,7 +91,7 @@ static loom_sv complex_library(loom_fn *fn, const char *name, loom_dtype part, c
         copy[i] = LLVMBuildAlloca(fn->entry, scalar, "");
     }
     LLVMTypeRef type = LLVMFunctionType(g->none, parameters, n + 2, 0);
-    LLVMBuildCall2(fn->b, type, library_function(fn, name, part, type), copy, n + 2, "");
+    keep_call(fn, LLVMBuildCall2(fn->b, type, library_function(fn, name, part, type), copy, n + 2, ""));
     return (loom_sv){LLVMBuildLoad2(fn->b, scalar, copy[n], ""), LLVMBuildLoad2(fn->b, scalar, copy[n + 1], "")};
 }
 

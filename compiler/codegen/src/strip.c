@@ -148,6 +148,40 @@ static void call_fft(loom_fn *fn, loom_lop_id id, LLVMValueRef from, LLVMValueRe
     LLVMBuildCall2(fn->b, LLVMFunctionType(g->none, types, 5, 0), callee, arguments, 5, "");
 }
 
+static void copy_touched(const loom_fn *fn, bool *touched) {
+    for (size_t b = 0; b < fn->g->buffers.count; b++) touched[b] |= fn->touched[b];
+}
+
+/* One operation over one strip as a function of its own: together they would make a function that takes the register
+ * allocator time out of proportion. A call a strip costs nothing. */
+static LLVMValueRef operation_function(strip *s, const char *symbol, loom_lop_id id, bool *touched) {
+    loom_gen *g = s->g;
+    loom_fn fn;
+    LLVMTypeRef parameters[] = {g->i64, g->i64};
+    loom_fn_open(g, &fn, loom_arena_printf(g->arena, "%s_%u", symbol, id - s->region->first), parameters, 2);
+    LLVMSetLinkage(fn.function, LLVMInternalLinkage);
+    loom_gen_attribute(g, fn.function, "noinline");
+    LLVMValueRef from = loom_fn_param(&fn, 1);
+    place_values(s, &fn, from);
+    loom_nest(&fn, id, &(loom_bounds){.position = 0, .from = from, .to = loom_fn_param(&fn, 2)});
+    loom_fn_close(&fn);
+    copy_touched(&fn, touched);
+    return fn.function;
+}
+
+static void run_strip(strip *s, loom_fn *fn, LLVMValueRef *functions, LLVMValueRef from, LLVMValueRef to) {
+    loom_gen *g = s->g;
+    for (loom_lop_id id = s->region->first; id < s->region->end; id++) {
+        LLVMValueRef function = functions[id - s->region->first], arguments[] = {fn->frame, from, to};
+        if (!function) {
+            call_fft(fn, id, from, to);
+        } else {
+            LLVMBuildCall2(fn->b, LLVMGlobalGetValueType(function), function, arguments, 3, "");
+        }
+        if (g->l->ops[id].kind == LOOM_LO_CHECK) loom_fn_end_if_raised(fn);
+    }
+}
+
 uint32_t loom_gen_strip(loom_gen *g, const loom_region *region, bool *touched) {
     strip s = {.g = g,
                .region = region,
@@ -158,25 +192,24 @@ uint32_t loom_gen_strip(loom_gen *g, const loom_region *region, bool *touched) {
     assign_slots(&s);
     uint32_t kernel = loom_gen_kernel(g, "strip");
     g->kernels.at[kernel].scratch = scratch_bytes(&s);
+    const char *symbol = g->kernels.at[kernel].symbol;
+    LLVMValueRef *functions = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, (size_t)(region->end - region->first) + 1);
+    for (loom_lop_id id = region->first; id < region->end; id++) {
+        if (g->l->ops[id].kind != LOOM_LO_FFT)
+            functions[id - region->first] = operation_function(&s, symbol, id, touched);
+    }
     loom_fn fn;
     LLVMTypeRef parameters[] = {g->i64, g->i64};
-    loom_fn_open(g, &fn, g->kernels.at[kernel].symbol, parameters, 2);
+    loom_fn_open(g, &fn, symbol, parameters, 2);
     loom_loop loop;
     LLVMValueRef length = loom_fn_i64(&fn, region->strip), to = loom_fn_param(&fn, 2);
     loom_loop_open(&fn, &loop, loom_fn_param(&fn, 1), to, length);
     LLVMValueRef end = LLVMBuildNSWAdd(fn.b, loop.index, length, "");
     end = LLVMBuildSelect(fn.b, LLVMBuildICmp(fn.b, LLVMIntSLT, end, to, ""), end, to, "");
     place_values(&s, &fn, loop.index);
-    for (loom_lop_id id = region->first; id < region->end; id++) {
-        if (g->l->ops[id].kind == LOOM_LO_FFT) {
-            call_fft(&fn, id, loop.index, end);
-        } else {
-            loom_nest(&fn, id, &(loom_bounds){.position = 0, .from = loop.index, .to = end});
-        }
-        if (g->l->ops[id].kind == LOOM_LO_CHECK) loom_fn_end_if_raised(&fn);
-    }
+    run_strip(&s, &fn, functions, loop.index, end);
     loom_loop_close(&fn, &loop);
     loom_fn_close(&fn);
-    for (size_t b = 0; b < g->buffers.count; b++) touched[b] |= fn.touched[b];
+    copy_touched(&fn, touched);
     return kernel;
 }
