@@ -1,7 +1,7 @@
 /* Runs the tests of the vectoriser with fusion in between: what is fused must compute the same. */
 #include "compiler/fuse/fuse.h"
-#include "core.h"
+#include "../../vectorise/test/weft.h"
 
 __attribute__((constructor)) static void with_fusion(void) {
-    test_fuse = loom_fuse;
+    weft_fuse = loom_fuse;
 }

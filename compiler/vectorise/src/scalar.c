@@ -409,12 +409,33 @@ static bool expr_claim(vec *v, frame *f, const loom_node *n, val *result) {
 
 /* ---- nodes ---- */
 
+/* In an operator whose states are treated in groups: what depends on another group's state is not known here, and only
+ * matters if this group's result depends on it. */
+static bool is_unknown(vec *v, frame *f, const loom_node *n, val *result) {
+    bool bad = false;
+    leaf *at;
+    for (uint32_t i = 0; v->elementwise && i < n->n_operands && !bad; i++) {
+        const val *x = vec_slot(f, loom_operand(v->p, n, i));
+        for (uint32_t k = 0; k < x->n && !bad; k++) bad = x->at[k].kind == LEAF_BAD;
+    }
+    if (!bad) return false;
+    const leaf_type *types = vec_leaf_types(v, n->type);
+    *result = vec_leaves_of(v, vec_leaf_count(v, n->type), &at);
+    for (uint32_t i = 0; i < result->n; i++) {
+        extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)types[i].depth + 1);
+        for (uint32_t k = 0; k < types[i].depth; k++) own[k] = (extent){LOOM_NONE, LOOM_NONE};
+        at[i] = (leaf){.kind = LEAF_BAD, .dtype = types[i].dtype, .n_own = types[i].depth, .own = own};
+        at[i].why = "an operator that joins arrays of different shapes";
+    }
+    return true;
+}
+
 bool vec_expr_node(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     bool done;
     val *ops;
     if (!vec_count_step(v, n) || !vec_simple_node(v, f, n, result, &done)) return false;
-    if (done) return true;
+    if (done || is_unknown(v, f, n, result)) return true;
     switch ((loom_op)n->op) {
     case LOOM_OP_PRIM: return expr_prim(v, f, n, result);
     case LOOM_OP_CONVERT: return expr_convert(v, f, n, result);

@@ -1,0 +1,292 @@
+#include "weft.h"
+#include "compiler/interp/interp.h"
+#include "compiler/stage/stage.h"
+#include "compiler/syntax/syntax.h"
+
+loom_status *(*weft_fuse)(loom_lifted *lifted);
+
+/* ---- arguments ---- */
+
+static double pattern(int64_t i, loom_dtype t) {
+    int64_t k = (i * 37 + 11) % 101;
+    if (t == LOOM_BOOL) return k % 2 ? 1 : 0;
+    return loom_dtype_is_integer(t) ? (double)(k % 13) : (double)k / 8 - 5;
+}
+
+static void store(loom_leaf *leaf, int64_t i, double re, double im) {
+    loom_scalar s = {.c = {re, im}};
+    if (leaf->dtype == LOOM_BOOL) s.b = re != 0;
+    if (loom_dtype_is_integer(leaf->dtype)) s.i = (int64_t)re;
+    loom_scalar_store(leaf->dtype, s, (char *)leaf->data + (size_t)i * loom_dtype_size(leaf->dtype));
+}
+
+static const char *parse_leaf(const char *at, loom_leaf *leaf, const char *name, bool *constant) {
+    char type[8] = "";
+    int64_t extents[LOOM_MAX_DEPTH];
+    uint32_t depth = 0;
+    int n = 0;
+    while (*at == ' ') at++;
+    *constant = *at == '!';
+    if (*constant) at++;
+    LOOM_CHECK(sscanf(at, "%7[a-z0-9]%n", type, &n) == 1);
+    at += n;
+    loom_dtype t;
+    LOOM_CHECK(loom_dtype_parse(type, &t));
+    while (*at == ' ' || *at == 'x') {
+        char *end;
+        at++;
+        if (*at < '0' || *at > '9') break;
+        extents[depth++] = strtoll(at, &end, 10);
+        at = end;
+    }
+    LOOM_OK(loom_leaf_init(leaf, name, t, depth, extents, UINT64_C(1) << 28));
+    while (*at == ' ') at++;
+    bool given = *at == '=';
+    if (given) at++;
+    int64_t period = *constant && extents[0] ? leaf->n_data / extents[0] : leaf->n_data;
+    for (int64_t i = 0; i < leaf->n_data; i++) {
+        double x = pattern(i % period, t);
+        if (given) {
+            char *end;
+            x = strtod(at, &end);
+            at = end;
+        }
+        store(leaf, i, x, pattern(i + 50, t));
+    }
+    while (*at == ' ') at++;
+    return at;
+}
+
+static loom_value *parse_value(const char *text, bool *constant) {
+    uint32_t n = 1;
+    for (const char *c = text; *c; c++) n += *c == ';';
+    loom_value *v;
+    LOOM_OK(loom_value_create(n, &v));
+    for (uint32_t i = 0; i < n; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%u", i);
+        if (n == 1) name[0] = 0;
+        text = parse_leaf(text, &v->leaves[i], name, &constant[i]);
+        LOOM_CHECK(*text == (i + 1 < n ? ';' : 0));
+        text++;
+    }
+    return v;
+}
+
+/* ---- stages ---- */
+
+typedef struct machine {
+    const weft_case *c;
+    loom_arena *arena;
+    loom_program *program;
+    loom_graph *graph;
+    loom_value *slots[64];
+    bool constant[8][64]; /* by parameter and leaf */
+    int64_t count;
+} machine;
+
+static loom_leaf_shape *shapes_of(machine *m, const loom_graph_stage *s, uint32_t *n) {
+    loom_leaf_shape *shapes = LOOM_NEW_ARRAY(m->arena, loom_leaf_shape, 512);
+    *n = 0;
+    for (uint32_t i = 0; i < s->n_inputs + s->n_streams; i++) {
+        bool stream = i >= s->n_inputs;
+        uint32_t slot = stream ? s->streams[i - s->n_inputs] : s->inputs[i];
+        const loom_value *v = m->slots[slot];
+        for (uint32_t k = 0; k < v->n_leaves; k++) {
+            const loom_leaf *leaf = &v->leaves[k];
+            bool constant = stream && m->constant[slot][k];
+            int64_t *extents = LOOM_NEW_ARRAY(m->arena, int64_t, leaf->depth + 1);
+            for (uint32_t d = 0; d < leaf->depth; d++) extents[d] = leaf->lengths[d] ? LOOM_IRREGULAR : leaf->extents[d];
+            if (stream) extents[0] = -2;
+            uint32_t skip = constant ? 1 : 0;
+            shapes[(*n)++] = (loom_leaf_shape){leaf->depth - skip, extents + skip, constant};
+        }
+    }
+    return shapes;
+}
+
+static loom_lifted *vectorise(machine *m, uint32_t stage, const char **remark) {
+    const loom_graph_stage *s = &m->graph->stages[stage];
+    loom_vectorise_request r = {.program = m->program, .graph = m->graph, .stage = stage};
+    loom_lifted *l = NULL;
+    loom_value **known = LOOM_NEW_ARRAY(m->arena, loom_value *, s->n_inputs + 1);
+    for (uint32_t i = 0; i < s->n_inputs; i++) {
+        bool scalar = m->c->known;
+        for (uint32_t k = 0; k < m->slots[s->inputs[i]]->n_leaves; k++) scalar = scalar && !m->slots[s->inputs[i]]->leaves[k].depth;
+        known[i] = scalar ? m->slots[s->inputs[i]] : NULL;
+    }
+    r.known = known;
+    r.shapes = shapes_of(m, s, &r.n_shapes);
+    LOOM_OK(loom_vectorise(m->arena, &r, &l, remark));
+    if (!l) return NULL;
+    if (getenv("LOOM_SHOW")) loom_lifted_print(l, stdout);
+    LOOM_OK(loom_lifted_check(l));
+    if (!weft_fuse) return l;
+    LOOM_OK(weft_fuse(l));
+    if (getenv("LOOM_SHOW")) {
+        printf("---- fused\n");
+        loom_lifted_print(l, stdout);
+    }
+    LOOM_OK(loom_lifted_check(l));
+    return l;
+}
+
+static loom_status *interpret(machine *m, uint32_t stage, loom_value **result) {
+    const loom_graph_stage *s = &m->graph->stages[stage];
+    loom_value *arguments[80], *first = parse_value("i64 = 100", (bool[1]){false});
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_inputs; i++) arguments[n++] = m->slots[s->inputs[i]];
+    if (s->kind == LOOM_STAGE_TRAVERSAL) arguments[n++] = first;
+    for (uint32_t i = 0; i < s->n_streams && s->kind == LOOM_STAGE_TRAVERSAL; i++) arguments[n++] = m->slots[s->streams[i]];
+    loom_status *status = loom_interp_call(m->program, s->function, arguments, NULL, result, NULL);
+    loom_value_unref(first);
+    return status;
+}
+
+static loom_status *run_lifted(machine *m, uint32_t stage, const loom_lifted *l, loom_value **outputs) {
+    const loom_graph_stage *s = &m->graph->stages[stage];
+    loom_value *inputs[64], *columns[64];
+    for (uint32_t i = 0; i < s->n_inputs; i++) inputs[i] = m->slots[s->inputs[i]];
+    for (uint32_t i = 0; i < s->n_streams; i++) columns[i] = m->slots[s->streams[i]];
+    loom_lifted_arguments a = {.inputs = inputs, .columns = columns, .first = 100};
+    if (s->n_streams) a.count = columns[0]->leaves[0].extents[0];
+    return loom_lifted_eval(l, &a, outputs);
+}
+
+static bool near(loom_scalar x, loom_scalar y, loom_dtype t, double tolerance) {
+    if (loom_dtype_is_complex(t)) return fabs(x.c[0] - y.c[0]) + fabs(x.c[1] - y.c[1]) <= tolerance * (1 + fabs(y.c[0]) + fabs(y.c[1]));
+    if (loom_dtype_is_float(t)) return x.f == y.f || (isnan(x.f) && isnan(y.f)) || fabs(x.f - y.f) <= tolerance * (1 + fabs(y.f));
+    return t == LOOM_BOOL ? x.b == y.b : x.i == y.i;
+}
+
+static void same_leaf(const machine *m, const loom_leaf *a, const loom_leaf *b) {
+    const char *name = m->c->name;
+    if (a->dtype != b->dtype || a->depth != b->depth) loom_test_fail(__FILE__, __LINE__, "%s: leaf %s of another type", name, b->name);
+    for (uint32_t k = 0; k < a->depth; k++) {
+        if (a->extents[k] != b->extents[k]) {
+            loom_test_fail(__FILE__, __LINE__, "%s: extent %u of %s is %lld, expected %lld", name, k, b->name,
+                           (long long)a->extents[k], (long long)b->extents[k]);
+        }
+    }
+    size_t size = loom_dtype_size(a->dtype);
+    for (int64_t i = 0; i < a->n_data; i++) {
+        loom_scalar x = loom_scalar_load(a->dtype, (const char *)a->data + (size_t)i * size);
+        loom_scalar y = loom_scalar_load(b->dtype, (const char *)b->data + (size_t)i * size);
+        if (!near(x, y, a->dtype, m->c->tolerance)) {
+            loom_test_fail(__FILE__, __LINE__, "%s: element %lld of %s is %.17g (%lld), expected %.17g (%lld)", name, (long long)i,
+                           b->name, x.f, (long long)x.i, y.f, (long long)y.i);
+        }
+    }
+}
+
+/* Leaves [from, from + n) of a tuple's value as a value of their own. */
+static loom_value *part(const loom_value *v, uint32_t from, uint32_t n) {
+    loom_value *x;
+    LOOM_OK(loom_value_create(n, &x));
+    for (uint32_t i = 0; i < n; i++) {
+        const loom_leaf *leaf = &v->leaves[from + i];
+        if (!loom_leaf_is_regular(leaf)) loom_test_fail(__FILE__, __LINE__, "an irregular value between stages");
+        LOOM_OK(loom_leaf_init(&x->leaves[i], leaf->name, leaf->dtype, leaf->depth, leaf->extents, UINT64_C(1) << 30));
+        if (leaf->n_data) memcpy(x->leaves[i].data, leaf->data, (size_t)leaf->n_data * loom_dtype_size(leaf->dtype));
+    }
+    return x;
+}
+
+static void keep_outputs(machine *m, uint32_t stage, const loom_value *result) {
+    const loom_graph_stage *s = &m->graph->stages[stage];
+    uint32_t at = 0;
+    for (uint32_t j = 0; j < s->n_outputs; j++) {
+        uint32_t slot = s->outputs[j].slot, n = m->graph->slots[slot].n_leaves;
+        loom_value *x = part(result, at, n);
+        at += n;
+        if (s->outputs[j].finish != LOOM_NONE_FUNCTION) {
+            loom_value *arguments[80], *finished;
+            for (uint32_t i = 0; i < s->n_inputs; i++) arguments[i] = m->slots[s->inputs[i]];
+            arguments[s->n_inputs] = x;
+            LOOM_OK(loom_interp_call(m->program, s->outputs[j].finish, arguments, NULL, &finished, NULL));
+            loom_value_unref(x);
+            x = finished;
+        }
+        m->slots[slot] = x;
+    }
+}
+
+static void compare(machine *m, uint32_t stage, const loom_value *expected, loom_value **outputs) {
+    uint32_t at = 0;
+    for (uint32_t j = 0; j < m->graph->stages[stage].n_outputs; j++) {
+        for (uint32_t k = 0; k < outputs[j]->n_leaves; k++) same_leaf(m, &outputs[j]->leaves[k], &expected->leaves[at++]);
+        loom_value_unref(outputs[j]);
+    }
+}
+
+static void check_text(const machine *m, const char *text) {
+    if (m->c->contains && !strstr(text, m->c->contains)) {
+        loom_test_fail(__FILE__, __LINE__, "%s: \"%s\" is not in:\n%s", m->c->name, m->c->contains, text);
+    }
+}
+
+static void check_printed(const machine *m, const loom_lifted *l) {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&text, &length);
+    loom_lifted_print(l, to);
+    fclose(to);
+    check_text(m, text);
+    free(text);
+}
+
+/* True where the run ended here, as expected. */
+static bool run_stage(machine *m, uint32_t stage) {
+    const weft_case *c = m->c;
+    const char *remark = "";
+    bool last = stage + 1 == m->graph->n_stages;
+    loom_value *expected, *outputs[64];
+    loom_lifted *l = vectorise(m, stage, &remark);
+    if (!l && c->expect == WEFT_REFUSED) {
+        check_text(m, remark);
+        return true;
+    }
+    if (!l) loom_test_fail(__FILE__, __LINE__, "%s: stage %u refused: %s", c->name, stage, remark);
+    if (last && c->expect == WEFT_REFUSED) loom_test_fail(__FILE__, __LINE__, "%s: not refused", c->name);
+    if (last && c->expect == WEFT_SAME) check_printed(m, l);
+    loom_status *status = interpret(m, stage, &expected);
+    if (status && c->expect == WEFT_FAILS) {
+        if (getenv("LOOM_SHOW")) loom_status_print(status, stdout);
+        loom_status_free(status);
+        status = run_lifted(m, stage, l, outputs);
+        if (!status) loom_test_fail(__FILE__, __LINE__, "%s: did not fail", c->name);
+        if (getenv("LOOM_SHOW")) loom_status_print(status, stdout);
+        LOOM_FAILS(status, LOOM_E_RUNTIME);
+        return true;
+    }
+    LOOM_OK(status);
+    status = run_lifted(m, stage, l, outputs);
+    if (status) loom_test_fail(__FILE__, __LINE__, "%s: stage %u: %s", c->name, stage, loom_status_text(status));
+    compare(m, stage, expected, outputs);
+    keep_outputs(m, stage, expected);
+    loom_value_unref(expected);
+    if (last && c->expect == WEFT_FAILS) loom_test_fail(__FILE__, __LINE__, "%s: nothing failed", c->name);
+    return false;
+}
+
+void weft_run(const weft_case *c) {
+    machine m = {.c = c, .arena = loom_arena_create(0)};
+    loom_source_file file = {c->name, c->text, strlen(c->text)};
+    loom_diagnostics d = {0};
+    loom_program *program;
+    if (getenv("LOOM_SHOW")) printf("==== %s\n", c->name);
+    loom_status *status = loom_syntax_compile(m.arena, &file, 1, &d, &program);
+    if (status) loom_diagnostics_print(&d, &file, 1, stderr);
+    LOOM_OK(status);
+    uint32_t n = 0;
+    for (; n < 8 && c->arguments[n]; n++) m.slots[n] = parse_value(c->arguments[n], m.constant[n]);
+    loom_stage_request q = {.program = program};
+    LOOM_OK(loom_stage_split(m.arena, &q, &m.program, &m.graph));
+    if (getenv("LOOM_CORE")) loom_program_print(m.program, stdout);
+    LOOM_CHECK_EQ_INT(n, m.graph->n_params);
+    for (uint32_t i = 0; i < m.graph->n_stages; i++) {
+        if (run_stage(&m, i)) break;
+    }
+    for (uint32_t i = 0; i < 64; i++) loom_value_unref(m.slots[i]);
+    loom_arena_destroy(m.arena);
+}

@@ -1,0 +1,30 @@
+/* Weft programs run stage by stage, once by the interpreter and once as lifted IR. */
+#ifndef LOOM_VECTORISE_TEST_WEFT_H
+#define LOOM_VECTORISE_TEST_WEFT_H
+
+#include "compiler/vectorise/eval.h"
+#include "compiler/vectorise/vectorise.h"
+#include "loom_test.h"
+
+extern loom_status *(*weft_fuse)(loom_lifted *lifted); /* set by tests of fusion */
+
+typedef enum weft_expect {
+    WEFT_SAME,    /* vectorised; the same results */
+    WEFT_FAILS,   /* vectorised; both fail at run time */
+    WEFT_REFUSED, /* a remark, which contains `text` */
+} weft_expect;
+
+/* One argument: text of extents and numbers, as "f64 3x2" (filled with numbers that differ), "i64 = 5", "i64 4 = 1 2 3 4".
+ * A record or tuple is several, joined by ';'. '!' before a type: constant in the segment (streams only). */
+typedef struct weft_case {
+    const char *name, *text;
+    const char *arguments[8];
+    weft_expect expect;
+    const char *contains; /* WEFT_REFUSED: the remark; else the printed IR (of the last stage), or NULL */
+    double tolerance;
+    bool known; /* scalar arguments are known when compiling */
+} weft_case;
+
+void weft_run(const weft_case *c);
+
+#endif
