@@ -21,7 +21,7 @@ uint64_t loom_daemon_next_id(loom_daemon *d) {
 }
 
 void loom_daemon_send(loom_daemon *d, const loom_peer_id *to, Wire__Message *message) {
-    loom_socket_send(d->socket, to->bytes, to->length, loom_packet_create(message));
+    if (d->socket) loom_socket_send(d->socket, to->bytes, to->length, loom_packet_create(message));
 }
 
 /* ---- the scheduler's turn ---- */
@@ -186,6 +186,7 @@ static void stop(loom_daemon *d, const char *why) {
     for (size_t i = 0; i < d->clients.n; i++) say_bye(d, &((loom_client *)d->clients.at[i])->peer);
     d->stopping = true;
     loom_socket_close(d->socket, LINGER_MS);
+    d->socket = NULL;
     loom_compile_pool_destroy(d->compilers);
     d->compilers = NULL;
     unwatch(&d->parent);

@@ -346,9 +346,9 @@ static void settle_errors(loom_job *job) {
         loom_job_stage *stage = &job->stages[i];
         if (!stage->error) continue;
         bool below = false;
-        for (int64_t b = 0; !below && b < (int64_t)SIZE_MAX; b++) {
-            loom_ledger_run run;
-            if (!loom_ledger_run_at(stage->ledger, (size_t)b, &run) || run.stretch.first >= stage->fail_block) break;
+        loom_ledger_run run;
+        for (size_t b = 0; !below && loom_ledger_run_at(stage->ledger, b, &run); b++) {
+            if (run.stretch.first >= stage->fail_block) break;
             below = run.state == LOOM_BLOCK_FREE || run.state == LOOM_BLOCK_LEASED;
         }
         if (below) continue;

@@ -142,7 +142,7 @@ static void flush(loom_socket *s) {
 }
 
 void loom_socket_forget(loom_socket *s, const unsigned char *identity, size_t length) {
-    for (queued **place = &s->first; *place;) {
+    for (queued **place = s ? &s->first : NULL; place && *place;) {
         queued *q = *place;
         if (q->frame == 0 && q->identity_length == length && memcmp(q->identity, identity, length) == 0) {
             unlink_queued(s, place);

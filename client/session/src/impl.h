@@ -131,6 +131,8 @@ void loom_embed_remove(loom_session *s); /* folders */
 void loom_jobs_message(loom_session *s, loom_incoming *in);
 void loom_jobs_cancel_all(loom_session *s);
 
+void loom_jobs_free_all(loom_session *s); /* after all threads have ended: jobs that nobody waited for */
+
 /* describe.c: caller's thread */
 LOOM_MUST_USE loom_status *loom_describe_source(loom_arena *arena, loom_source *source, uint32_t param,
                                                 Wire__Stream **stream, double *bytes_per_element);

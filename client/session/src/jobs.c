@@ -375,6 +375,14 @@ static void free_job(loom_session_job *job) {
     free(job);
 }
 
+void loom_jobs_free_all(loom_session *s) {
+    while (s->jobs) {
+        loom_session_job *job = s->jobs;
+        s->jobs = job->next;
+        free_job(job);
+    }
+}
+
 /* On the session's thread, which may be looking at the list. */
 static void do_unlink(loom_session *s, void *argument) {
     pthread_mutex_lock(&s->lock);

@@ -295,6 +295,7 @@ void loom_session_close(loom_session *s) {
     loom_embed_remove(s);
     free_children(s);
     loom_status_free(s->failed);
+    loom_jobs_free_all(s);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->changed);
     free(s->endpoint);

@@ -224,8 +224,8 @@ static loom_status *check_epoch(const loom_ledger *l, loom_epoch epoch) {
 
 static loom_status *check_range(const loom_ledger *l, loom_stretch s) {
     if (s.first >= 0 && s.n >= 0 && s.first <= l->n_blocks && s.n <= l->n_blocks - s.first) return NULL;
-    return loom_error(LOOM_E_DENIED, "blocks %lld to %lld are not there: the stream has %lld", (long long)s.first,
-                      (long long)s.first + (long long)s.n, (long long)l->n_blocks);
+    return loom_error(LOOM_E_DENIED, "%lld blocks from number %lld on are not there: the stream has %lld",
+                      (long long)s.n, (long long)s.first, (long long)l->n_blocks);
 }
 
 typedef bool (*allowed)(const loom_ledger_run *run, loom_epoch epoch);

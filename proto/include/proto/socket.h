@@ -49,7 +49,7 @@ LOOM_MUST_USE loom_status *loom_socket_bind(loom_socket *socket, const char *end
 LOOM_MUST_USE loom_status *loom_socket_connect(loom_socket *socket, const char *endpoint, bool insecure);
 /* Takes the packet. ROUTER: to the peer of that identity. */
 void loom_socket_send(loom_socket *socket, const unsigned char *identity, size_t length, loom_packet *packet);
-/* ROUTER: drops what waits for a peer that is given up. */
+/* ROUTER: drops what waits for a peer that is given up. A NULL socket has nothing waiting. */
 void loom_socket_forget(loom_socket *socket, const unsigned char *identity, size_t length);
 /* Tries to send what is queued, closes the socket with `linger_ms`, ends the handles; memory goes when the loop has run
  * their close callbacks. NULL is fine. */
