@@ -101,8 +101,6 @@ typedef enum syn_exp_kind {
     E_UPDATE,       /* a with [index] = b */
     E_UPDATE_FIELD, /* a with names... = b */
     E_TYPED,        /* a : type, a :> type (coerce set) */
-    E_MATCH,
-    E_ERROR, /* what did not parse; has been reported */
 } syn_exp_kind;
 
 /* One place between the brackets of an index: `i`, or `from:to:step` with parts left out. */

@@ -99,8 +99,6 @@ static const char *exp_name(const syn_exp *e) {
     case E_UPDATE: return "update";
     case E_UPDATE_FIELD: return "update field";
     case E_TYPED: return e->flag ? "coerce" : "typed";
-    case E_MATCH: return "match";
-    case E_ERROR: return "error";
     }
     return "?";
 }

@@ -37,6 +37,7 @@ static void read_all(compilation *k) {
     loom_syn_context_init(&k->context, k->arena, k->context.diagnostics);
     loom_syn_builtins_init(&k->context);
     k->context.n_user_files = (uint32_t)k->n_files;
+    k->context.files = k->files;
     k->program = loom_program_create(k->arena);
     k->program->cap_files = (uint32_t)k->n_files;
     k->program->files = LOOM_NEW_ARRAY(k->arena, loom_source_file, k->n_files + 1);

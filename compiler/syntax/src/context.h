@@ -29,9 +29,10 @@ typedef struct syn_context {
     loom_diagnostics *diagnostics;
     syn_name **chains;
     uint32_t n_chains, n_names;
-    uint32_t stamp;        /* last one given out */
-    bool nameless_error;   /* a declaration did not parse whose name is not known */
-    uint32_t n_user_files; /* files with a smaller index are the user's, the others prelude */
+    uint32_t stamp;                /* last one given out */
+    bool nameless_error;           /* a declaration did not parse whose name is not known */
+    const loom_source_file *files; /* the user's, for messages that name one; may be NULL */
+    uint32_t n_user_files;         /* files with a smaller index are the user's, the others prelude */
 } syn_context;
 
 /* The context's tables; keywords and scalar types are known afterwards. */

@@ -251,7 +251,6 @@ typedef struct syn_nullary {
 
 /* One instance being made. */
 struct syn_frame {
-    syn_frame *outer;
     syn_decl *decl;
     bool open;     /* checked without known argument types: only to find mistakes */
     bool uses_seq; /* has sequence operations, so may not be called from the body of an array operation */

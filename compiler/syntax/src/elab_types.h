@@ -7,9 +7,6 @@ void loom_syn_step(syn_elab *e); /* counts work; gives up at the limit */
 _Noreturn void loom_syn_limit(syn_elab *e, loom_span span, const char *format, ...) LOOM_PRINTF(3, 4);
 
 syn_ty *loom_syn_ty_var(syn_elab *e, syn_mask mask); /* 0: any type */
-static inline syn_ty *loom_syn_ty_scalar(syn_elab *e, loom_dtype dtype) {
-    return e->scalars[dtype];
-}
 syn_ty *loom_syn_ty_array(syn_elab *e, syn_ty *element);
 syn_ty *loom_syn_ty_arrays(syn_elab *e, syn_ty *element, uint32_t depth);
 syn_ty *loom_syn_ty_seq(syn_elab *e, syn_ty *element);

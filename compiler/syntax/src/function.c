@@ -177,7 +177,7 @@ static void make_instance(syn_elab *e, syn_instance *inst, syn_value *const *arg
     const syn_function *f = decl->function;
     place back = leave(e);
     syn_frame *frame = LOOM_NEW(e->arena, syn_frame);
-    *frame = (syn_frame){.outer = e->frame, .decl = decl};
+    *frame = (syn_frame){.decl = decl};
     syn_ty **types = LOOM_NEW_ARRAY(e->arena, syn_ty *, f->n_params ? f->n_params : 1);
     for (uint32_t i = 0; i < f->n_params; i++) types[i] = args[i]->node->type;
     e->frame = frame;

@@ -125,7 +125,10 @@ static void add_decl(syn_parser *p, syn_decl *d) {
         loom_syn_report(p->c, LOOM_E_TYPE, d->span, NULL, "`%s` is a scalar type and cannot be defined", d->name->text);
     }
     if (*slot && (*slot)->prelude == p->prelude) {
-        const char *hint = loom_arena_printf(p->c->arena, "the first one is in line %u", (*slot)->span.line);
+        loom_span first = (*slot)->span;
+        bool elsewhere = p->c->files && first.file != d->span.file && first.file < p->c->n_user_files;
+        const char *hint = loom_arena_printf(p->c->arena, "the first one is in line %u%s%s", first.line,
+                                             elsewhere ? " of " : "", elsewhere ? p->c->files[first.file].name : "");
         loom_syn_report(p->c, LOOM_E_TYPE, d->span, hint, "`%s` is defined twice", d->name->text);
     }
     d->shadowed = *slot;
