@@ -50,10 +50,10 @@ static syn_value *run_builtin(syn_elab *e, const syn_value *v, loom_span span) {
     return loom_syn_node_value(e, b->run(&call));
 }
 
-static syn_value *run_local(syn_elab *e, const syn_value *v, loom_span span) {
+static syn_value *run_local(syn_elab *e, const syn_value *v) {
     uint32_t limit = e->limit_decl;
     e->limit_decl = v->limit_decl;
-    syn_value *result = loom_syn_enter_function(e, v->function, v->env, v->args, span);
+    syn_value *result = loom_syn_enter_function(e, v->function, v->env, v->args);
     e->limit_decl = limit;
     return result;
 }
@@ -69,7 +69,7 @@ static syn_value *run_def(syn_elab *e, const syn_value *v, loom_span span) {
 
 static syn_value *run(syn_elab *e, syn_value *v, loom_span span) {
     switch (v->kind) {
-    case V_FUNCTION: return run_local(e, v, span);
+    case V_FUNCTION: return run_local(e, v);
     case V_DEF: return run_def(e, v, span);
     case V_BUILTIN: return run_builtin(e, v, span);
     case V_PRIM:

@@ -107,8 +107,7 @@ syn_size *loom_syn_dim_size(syn_elab *e, const syn_dim *dim, syn_env *scope);
 
 /* ---- functions (function.c, instance.c) ---- */
 /* Runs a function's body on arguments (as many as it has parameters) where we are. */
-syn_value *loom_syn_enter_function(syn_elab *e, const syn_function *f, syn_env *env, syn_value *const *args,
-                                   loom_span span);
+syn_value *loom_syn_enter_function(syn_elab *e, const syn_function *f, syn_env *env, syn_value *const *args);
 syn_value *loom_syn_call_def(syn_elab *e, syn_decl *decl, syn_value *const *args, loom_span span);
 void loom_syn_elab_entry(syn_elab *e, syn_decl *decl);
 void loom_syn_check_unused(syn_elab *e, syn_decl *decl);

@@ -21,9 +21,7 @@ static syn_value *check_result(syn_elab *e, const syn_function *f, const syn_rt 
     return loom_syn_node_value(e, loom_syn_claim(e, rt, node, scope));
 }
 
-syn_value *loom_syn_enter_function(syn_elab *e, const syn_function *f, syn_env *env, syn_value *const *args,
-                                   loom_span span) {
-    (void)span;
+syn_value *loom_syn_enter_function(syn_elab *e, const syn_function *f, syn_env *env, syn_value *const *args) {
     syn_env *scope = env;
     for (uint32_t i = 0; i < f->n_type_params; i++) {
         scope = loom_syn_bind_type(e, scope, f->type_params[i], loom_syn_ty_var(e, 0));
@@ -88,7 +86,7 @@ static void go_to(syn_elab *e, syn_decl *decl, loom_span call, bool instance) {
 static syn_value *expand(syn_elab *e, syn_decl *decl, syn_value *const *args, loom_span span) {
     place back = leave(e);
     go_to(e, decl, span, false);
-    syn_value *v = loom_syn_enter_function(e, decl->function, NULL, args, span);
+    syn_value *v = loom_syn_enter_function(e, decl->function, NULL, args);
     come_back(e, back);
     return v;
 }
@@ -186,7 +184,7 @@ static void make_instance(syn_elab *e, syn_instance *inst, syn_value *const *arg
     syn_value **params = LOOM_NEW_ARRAY(e->arena, syn_value *, f->n_params ? f->n_params : 1);
     for (uint32_t i = 0; i < f->n_params; i++) params[i] = loom_syn_node_value(e, body->params[i]);
     uint32_t errors = e->errors;
-    syn_value *v = loom_syn_enter_function(e, f, NULL, params, span);
+    syn_value *v = loom_syn_enter_function(e, f, NULL, params);
     finish_instance(e, inst, frame, body, v, errors);
     come_back(e, back);
 }
@@ -341,7 +339,7 @@ static void elab_whole(syn_elab *e, syn_decl *decl, bool open) {
     syn_value **args = NULL;
     syn_body *body = open_params(e, decl, &args);
     uint32_t errors = e->errors;
-    syn_value *v = loom_syn_enter_function(e, decl->function, NULL, args, decl->span);
+    syn_value *v = loom_syn_enter_function(e, decl->function, NULL, args);
     if (!open) finish_entry(e, decl, &frame, body, v, errors);
     come_back(e, back);
 }
