@@ -237,6 +237,7 @@ static void prove_load(rewrite *r, const origin *s, loom_lexpr *e, const loom_le
 }
 
 static loom_lexpr_id copy_load(rewrite *r, const origin *s, loom_lexpr e, const loom_lexpr_id *args) {
+    e.aux = r->alias[e.aux];
     uint32_t n = r->l->values[e.aux].n_axes;
     loom_lop_id maker = r->maker[e.aux];
     prove_load(r, s, &e, args);
@@ -268,6 +269,50 @@ static void set_results(origin *s, loom_lexpr_id id, loom_lexpr_id *results, uin
     s->map[id - s->base] = n ? results[0] : otherwise;
 }
 
+/* The load's indices, if they are known before its block is opened. */
+static bool outer_indices(rewrite *r, const origin *s, const loom_lexpr *e, loom_lexpr_id *args) {
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        loom_lexpr_id id = arg_of(r, s, e, i);
+        loom_lexpr x = expr_of(r, s, id);
+        if (s->map[id - s->base] != LOOM_NONE) {
+            args[i] = s->map[id - s->base];
+        } else if (x.kind == LOOM_LX_AXIS) {
+            args[i] = s->axes ? s->axes[x.aux] : fuse_emit(r, x, NULL, 0);
+        } else if (x.kind == LOOM_LX_CONST) {
+            args[i] = fuse_emit(r, x, NULL, 0);
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What both branches load from the same place is taken before them, once: a producer's body in each would double with
+ * every conditional in a chain. It is no more than was computed before, at each point. */
+static void share_loads(rewrite *r, const origin *s, const loom_lblock *a, const loom_lblock *b) {
+    enum {
+        MOST = 16
+    };
+    loom_lexpr_id args[LOOM_LIFTED_MAX_AXES + 1], other[LOOM_LIFTED_MAX_AXES + 1];
+    uint32_t found = 0;
+    for (loom_lexpr_id i = a->first; i < a->end && found < MOST; i++) {
+        loom_lexpr e = expr_of(r, s, i);
+        if (e.kind != LOOM_LX_LOAD || !s->needed[i - s->base] || e.mode != LOOM_LOAD_PROVEN || e.site != LOOM_NONE)
+            continue;
+        e.aux = r->alias[e.aux];
+        if (r->maker[e.aux] == LOOM_NONE || r->work[e.aux] <= TRIVIAL || !outer_indices(r, s, &e, args)) continue;
+        if (!fuse_may_inline(r, e.aux, r->maker[e.aux], args)) continue;
+        for (loom_lexpr_id k = b->first; k < b->end; k++) {
+            loom_lexpr x = expr_of(r, s, k);
+            if (x.kind != LOOM_LX_LOAD || r->alias[x.aux] != e.aux || !outer_indices(r, s, &x, other)) continue;
+            if (memcmp(args, other, e.n_args * sizeof *args) != 0) continue;
+            found++;
+            inline_at(r, r->maker[e.aux], result_number(r, r->maker[e.aux], e.aux), args, s->conditional);
+            break;
+        }
+    }
+}
+
 static void copy_if(rewrite *r, origin *s, loom_lexpr_id id, loom_lexpr e, loom_lexpr_id condition) {
     loom_scalar known;
     loom_lblock b[2] = {block_of(r, s, e.blocks[0]), block_of(r, s, e.blocks[1])};
@@ -291,6 +336,7 @@ static void copy_if(rewrite *r, origin *s, loom_lexpr_id id, loom_lexpr e, loom_
         set_results(s, id, yes, n, condition);
         return;
     }
+    share_loads(r, s, &b[0], &b[1]);
     loom_lexpr both = fuse_blank_expr(LOOM_LX_IF, e.dtype);
     both.span = e.span;
     for (uint32_t k = 0; k < 2; k++) {

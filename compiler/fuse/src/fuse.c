@@ -30,6 +30,36 @@ static bool check_holds(const rewrite *r, const loom_lop *o) {
     return o->kind == LOOM_LO_CHECK && fuse_const_of(r, r->l->blocks[o->body].results[0], &s) && s.b;
 }
 
+static const loom_lvalue_id *renamed(rewrite *r, const loom_lvalue_id *values, uint32_t n) {
+    if (!values || !n) return values;
+    loom_lvalue_id *to = LOOM_NEW_ARRAY(r->scratch, loom_lvalue_id, n);
+    for (uint32_t i = 0; i < n; i++) to[i] = r->alias[values[i]];
+    return to;
+}
+
+static void rename_values(rewrite *r, loom_lop *o) {
+    o->args = renamed(r, o->args, o->n_args);
+    o->dest = renamed(r, o->dest, o->n_results);
+    o->initial = renamed(r, o->initial, o->n_states);
+    o->next = renamed(r, o->next, o->n_states);
+    o->then_results = renamed(r, o->then_results, o->n_results);
+    o->else_results = renamed(r, o->else_results, o->n_results);
+    if (o->test != LOOM_NONE) o->test = r->alias[o->test];
+}
+
+static void add_op(rewrite *r, const loom_lop *o, loom_lop_id id, uint64_t hash) {
+    loom_lop_id made = loom_lifted_op(r->l, *o);
+    r->loop_of_new[made] = r->loop_of_old[id];
+    r->old_number[made] = id;
+    r->op_hash[made] = hash;
+    r->next_equal[made] = r->heads_equal[hash & 1023];
+    r->heads_equal[hash & 1023] = made + 1;
+    for (uint32_t i = 0; i < o->n_results && o->kind == LOOM_LO_COMPUTE; i++) {
+        r->maker[o->results[i]] = made;
+        r->work[o->results[i]] = fuse_result_work(r, o->body, i);
+    }
+}
+
 static void rewrite_op(rewrite *r, const uses *u, loom_lop_id id, const loom_lop_id *new_number) {
     loom_lop o = r->old.ops[id];
     loom_lvalue_id *results = LOOM_NEW_ARRAY(r->scratch, loom_lvalue_id, (size_t)o.n_results + 1);
@@ -46,19 +76,32 @@ static void rewrite_op(rewrite *r, const uses *u, loom_lop_id id, const loom_lop
     fuse_copy_body(r, r->op->ne, NULL, &o.ne);
     fuse_copy_body(r, r->op->combine, NULL, &o.combine);
     if (check_holds(r, &o)) return;
+    rename_values(r, &o);
     if (o.kind == LOOM_LO_LOOP || o.kind == LOOM_LO_IF) {
         o.inner_first = new_number[o.inner_first];
         o.inner_end = new_number[o.inner_end];
         o.else_first = o.kind == LOOM_LO_IF ? new_number[o.else_first] : 0;
         o.else_end = o.kind == LOOM_LO_IF ? new_number[o.else_end] : 0;
     }
-    loom_lop_id made = loom_lifted_op(r->l, o);
-    r->loop_of_new[made] = r->loop_of_old[id];
-    r->old_number[made] = id;
-    for (uint32_t i = 0; i < o.n_results && o.kind == LOOM_LO_COMPUTE; i++) {
-        r->maker[o.results[i]] = made;
-        r->work[o.results[i]] = fuse_result_work(r, o.body, i);
+    uint64_t hash = fuse_hash_op(r, &o);
+    loom_lop_id equal = fuse_find_equal(r, &o, r->scope_of[id], hash);
+    for (uint32_t i = 0; equal != LOOM_NONE && i < o.n_results; i++)
+        r->alias[o.results[i]] = r->l->ops[equal].results[i];
+    if (equal == LOOM_NONE) add_op(r, &o, id, hash);
+}
+
+/* Values that are told apart by who holds them. */
+static bool *find_pinned(const loom_lifted *l, loom_arena *arena) {
+    bool *pinned = LOOM_NEW_ARRAY(arena, bool, (size_t)l->n_values + 1);
+    for (uint32_t j = 0; j < l->n_outputs; j++) {
+        for (uint32_t i = 0; i < l->outputs[j].n_leaves; i++) {
+            if (l->outputs[j].values[i] != LOOM_NONE) pinned[l->outputs[j].values[i]] = true;
+        }
     }
+    for (uint32_t id = 0; id < l->n_ops; id++) {
+        for (uint32_t i = 0; i < l->ops[id].n_states; i++) pinned[l->ops[id].next[i]] = true;
+    }
+    return pinned;
 }
 
 /* True if something was taken into something. */
@@ -75,6 +118,13 @@ static bool run_round(loom_lifted *l) {
     r.loop_of_old = fuse_find_loops(l, r.scratch);
     r.loop_of_new = LOOM_NEW_ARRAY(r.scratch, loom_lop_id, (size_t)n_ops + 1);
     r.old_number = LOOM_NEW_ARRAY(r.scratch, uint32_t, (size_t)n_ops + 1);
+    r.scope_of = fuse_find_scopes(l, r.scratch);
+    r.pinned = find_pinned(l, r.scratch);
+    r.alias = LOOM_NEW_ARRAY(r.scratch, loom_lvalue_id, (size_t)l->n_values + 1);
+    for (uint32_t i = 0; i < l->n_values; i++) r.alias[i] = i;
+    r.op_hash = LOOM_NEW_ARRAY(r.scratch, uint64_t, (size_t)n_ops + 1);
+    r.next_equal = LOOM_NEW_ARRAY(r.scratch, uint32_t, (size_t)n_ops + 1);
+    r.heads_equal = LOOM_NEW_ARRAY(r.scratch, uint32_t, 1024);
     l->exprs = NULL;
     l->args = NULL;
     l->blocks = NULL;
@@ -88,16 +138,16 @@ static bool run_round(loom_lifted *l) {
     r.op = NULL;
     r.skipped_axis = LOOM_NONE;
     for (uint32_t j = 0; j < l->n_outputs; j++) fuse_copy_body(&r, l->outputs[j].combine, NULL, &l->outputs[j].combine);
+    for (uint32_t i = 0; i < l->n_axes; i++) {
+        if (l->axes[i].kind == LOOM_AXIS_SCALAR) l->axes[i].value = r.alias[l->axes[i].value];
+    }
     loom_arena_destroy(r.scratch);
     return r.changed;
 }
 
 loom_status *loom_fuse(loom_lifted *lifted) {
-    for (uint32_t turn = 0; turn < 2; turn++) {
-        uint32_t rounds = 0;
-        while (run_round(lifted) && ++rounds < MAX_ROUNDS) {}
-        if (!fuse_merge_operations(lifted)) break;
-    }
+    fuse_unroll(lifted);
+    for (uint32_t rounds = 0; run_round(lifted) && rounds < MAX_ROUNDS; rounds++) {}
 #ifdef LOOM_DEBUG_CHECKS
     return loom_lifted_check(lifted);
 #else

@@ -20,7 +20,7 @@ enum {
     MAX_ROUNDS = 8, /* of fusion; two or three suffice, the rest is for long diamonds */
     SPECULATE = 64, /* work of a branch that may run where it is not taken, so that both become one select */
     VIEW = 4,       /* work of one load */
-    TRIVIAL = 8,    /* work not worth a place in memory, whatever happens to it */
+    TRIVIAL = 12,   /* work not worth a place in memory, whatever happens to it: a product of two loads */
     CHEAP = 20,     /* work that may be done at each of several uses, over the same points */
 };
 
@@ -65,11 +65,16 @@ typedef struct rewrite {
     const uint32_t *points; /* per old op: places at which its results are loaded, over all operations */
     const bool *held;       /* per value: needed in memory whatever fusion does */
 
-    uint64_t *work;                 /* per value: of its expression in its producer */
-    loom_lop_id *maker;             /* per value: new COMPUTE operation that makes it, or LOOM_NONE */
-    const loom_lop_id *loop_of_old; /* per old op: innermost LOOP around, or LOOM_NONE */
-    loom_lop_id *loop_of_new;       /* per new op: the same, by old number */
-    uint32_t *old_number;           /* per new op */
+    const loom_lop_id *scope_of;        /* per old op: 2 * the LOOP or IF around + side, or LOOM_NONE */
+    const bool *pinned;                 /* per value: may not be another one (outputs, next states) */
+    loom_lvalue_id *alias;              /* per value: the equal one that stands for it, or itself */
+    uint64_t *op_hash;                  /* per new op */
+    uint32_t *next_equal, *heads_equal; /* chains of new ops by hash */
+    uint64_t *work;                     /* per value: of its expression in its producer */
+    loom_lop_id *maker;                 /* per value: new COMPUTE operation that makes it, or LOOM_NONE */
+    const loom_lop_id *loop_of_old;     /* per old op: innermost LOOP around, or LOOM_NONE */
+    loom_lop_id *loop_of_new;           /* per new op: the same, by old number */
+    uint32_t *old_number;               /* per new op */
     /* the operation being made */
     const loom_lop *op;
     loom_lop_id op_id;     /* old */
@@ -131,7 +136,13 @@ typedef struct uses {
 uses fuse_find_uses(const loom_lifted *l, loom_arena *arena);
 loom_lop_id *fuse_find_loops(const loom_lifted *l, loom_arena *arena);
 
-/* merge.c: operations over equal spaces become one */
-bool fuse_merge_operations(loom_lifted *l);
+/* share.c: equal operations become one */
+loom_lop_id *fuse_find_scopes(const loom_lifted *l, loom_arena *arena);
+/* An operation already made that computes the same as this one and may be used in scope `scope`, or LOOM_NONE. */
+loom_lop_id fuse_find_equal(const rewrite *r, const loom_lop *o, loom_lop_id scope, uint64_t hash);
+uint64_t fuse_hash_op(const rewrite *r, const loom_lop *o);
+
+/* unroll.c: reductions along short constant axes become expressions */
+void fuse_unroll(loom_lifted *l);
 
 #endif
