@@ -99,7 +99,7 @@ static loom_status *eval_replicate(evaluation *ev, const loom_node *n, slot *res
     if (count < 0) return fail(ev, n, "replicate of %" PRId64 ", expected a length of 0 or more", count);
     array_builder b;
     LOOM_TRY(array_builder_start(&b, &ev->heap, type_of_id(ev, n->type)->element, count));
-    for (int64_t i = 0; i < count; i++) LOOM_TRY(array_builder_add(&b, operand(ev, n, 1)));
+    LOOM_TRY(array_builder_repeat(&b, operand(ev, n, 1), count));
     return array_builder_end(&b, &result->array);
 }
 
@@ -249,7 +249,7 @@ loom_status *column_writable(evaluation *ev, column *c, column **made) {
         if (bytes) memcpy((*made)->data, c->data, bytes);
         ev->heap.moved += (uint64_t)(c->length * c->stride);
     } else {
-        *made = column_rows(&ev->heap, c->dtype, c->depth, c->length);
+        LOOM_TRY(column_rows(&ev->heap, c->dtype, c->depth, c->length, made));
         for (int64_t i = 0; i < c->length; i++) (*made)->at[i].row = object_ref(c->at[i].row);
     }
     object_unref(&ev->heap, &c->head);
@@ -257,12 +257,13 @@ loom_status *column_writable(evaluation *ev, column *c, column **made) {
 }
 
 /* The same lists as rows, writable. */
-static column *as_rows(evaluation *ev, column *c) {
-    if (!c->dense) return c;
-    column *rows = column_rows(&ev->heap, c->dtype, c->depth, c->length);
-    for (int64_t i = 0; i < c->length; i++) rows->at[i].row = column_row(&ev->heap, c, i);
+static loom_status *as_rows(evaluation *ev, column *c, column **made) {
+    *made = c;
+    if (!c->dense) return NULL;
+    LOOM_TRY(column_rows(&ev->heap, c->dtype, c->depth, c->length, made));
+    for (int64_t i = 0; i < c->length; i++) (*made)->at[i].row = column_row(&ev->heap, c, i);
     object_unref(&ev->heap, &c->head);
-    return rows;
+    return NULL;
 }
 
 /* Writes at an index path that has been checked; takes the reference to `c`. */
@@ -280,7 +281,7 @@ static loom_status *update_column(evaluation *ev, column *c, const int64_t *path
         *made = c;
         return NULL;
     }
-    c = as_rows(ev, c);
+    LOOM_TRY(as_rows(ev, c, &c));
     LOOM_TRY(column_writable(ev, c, &c));
     column **row = &c->at[path[0]].row;
     if (levels == 1) {

@@ -32,7 +32,8 @@ static int64_t next_length(const loom_leaf *leaf, uint32_t level, position *at) 
 }
 
 /* The next list of `level`. Where all below is regular it is a view of the caller's memory. */
-static column *read_column(reader *r, const loom_leaf *leaf, uint32_t level, position *at, buffer *data) {
+static loom_status *read_column(reader *r, const loom_leaf *leaf, uint32_t level, position *at, buffer *data,
+                                column **made) {
     heap *h = &r->ev->heap;
     int64_t length = next_length(leaf, level, at);
     char *here = (char *)leaf->data + (size_t)at->scalar * loom_dtype_size(leaf->dtype);
@@ -43,12 +44,18 @@ static column *read_column(reader *r, const loom_leaf *leaf, uint32_t level, pos
             scalars *= leaf->extents[k];
         }
         at->scalar += scalars;
-        return column_dense(h, leaf->dtype, leaf->depth - level, extents, object_ref(data), here);
+        *made = column_dense(h, leaf->dtype, leaf->depth - level, extents, object_ref(data), here);
+        return NULL;
     }
-    if (length == 0) return column_empty(h, leaf->dtype, leaf->depth - level);
-    column *c = column_rows(h, leaf->dtype, leaf->depth - level, length);
-    for (int64_t i = 0; i < length; i++) c->at[i].row = read_column(r, leaf, level + 1, at, data);
-    return c;
+    if (length == 0) {
+        *made = column_empty(h, leaf->dtype, leaf->depth - level);
+        return NULL;
+    }
+    column *c;
+    LOOM_TRY(column_rows(h, leaf->dtype, leaf->depth - level, length, &c));
+    for (int64_t i = 0; i < length; i++) LOOM_TRY(read_column(r, leaf, level + 1, at, data, &c->at[i].row));
+    *made = c;
+    return NULL;
 }
 
 static loom_status *next_leaf(reader *r, loom_dtype dtype, uint32_t depth, const loom_leaf **leaf) {
@@ -85,7 +92,7 @@ static loom_status *read_array(reader *r, const type_info *t, slot *made) {
         position at = {{0}, 0};
         LOOM_TRY(next_leaf(r, t->leaf_dtypes[k], t->leaf_depths[k], &leaf));
         buffer *data = buffer_external(&r->ev->heap, leaf->data);
-        a->leaves[k] = read_column(r, leaf, 0, &at, data);
+        LOOM_TRY(read_column(r, leaf, 0, &at, data, &a->leaves[k]));
         object_unref(&r->ev->heap, &data->head);
     }
     made->array = array_seal(a);

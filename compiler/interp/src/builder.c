@@ -127,6 +127,14 @@ loom_status *builder_element(builder *b, column *from, int64_t i) {
     return status;
 }
 
+/* Rows without scalars cost nothing, however many there are. */
+static bool weightless(builder *b, const column *like, uint32_t first_level, int64_t n) {
+    if (!b->shape || !b->buffer || b->stride != 0 || n > INT64_MAX - b->count || !fits(b, like, first_level)) return false;
+    if (b->capacity - b->count < n) b->capacity = b->count + n;
+    b->count += n;
+    return true;
+}
+
 loom_status *builder_range(builder *b, column *from, int64_t first, int64_t count, int64_t step) {
     if (b->depth == 1 && step == 1 && count > 0) {
         char *room;
@@ -134,13 +142,25 @@ loom_status *builder_range(builder *b, column *from, int64_t first, int64_t coun
         memcpy(room, from->data + (size_t)first * b->size, (size_t)count * b->size);
         return NULL;
     }
-    for (int64_t i = 0; i < count; i++) LOOM_TRY(builder_element(b, from, first + i * step));
+    for (int64_t i = 0; i < count; i++) {
+        LOOM_TRY(builder_element(b, from, first + i * step));
+        if (from->dense && b->depth > 1 && weightless(b, from, 1, count - i - 1)) break;
+    }
+    return NULL;
+}
+
+loom_status *builder_repeat(builder *b, const void *scalar, column *row, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        LOOM_TRY(row ? builder_row(b, row) : builder_scalar(b, scalar));
+        if (row && row->dense && weightless(b, row, 0, n - i - 1)) break;
+    }
     return NULL;
 }
 
 loom_status *builder_end(builder *b, column **made) {
     if (b->rows) {
-        column *c = column_rows(b->heap, b->dtype, b->depth, b->count);
+        column *c;
+        LOOM_TRY(column_rows(b->heap, b->dtype, b->depth, b->count, &c));
         for (int64_t i = 0; i < b->count; i++) c->at[i].row = rows_of(b)[i];
         object_unref(b->heap, &b->rows->head);
         *made = c;
@@ -188,6 +208,23 @@ static loom_status *add(builder *leaves, const type_info *t, slot value) {
 
 loom_status *array_builder_add(array_builder *b, slot value) {
     return add(b->leaves, b->element, value);
+}
+
+static loom_status *repeat(builder *leaves, const type_info *t, slot value, int64_t n) {
+    const bool nothing = false;
+    if (t->kind == LOOM_T_SCALAR) return builder_repeat(leaves, value.raw, NULL, n);
+    if (t->kind == LOOM_T_TUPLE && t->n_fields == 0) return builder_repeat(leaves, &nothing, NULL, n);
+    for (uint32_t f = 0; t->kind == LOOM_T_TUPLE && f < t->n_fields; f++) {
+        LOOM_TRY(repeat(leaves + t->first_leaf[f], t->fields[f], value.tuple->at[f], n));
+    }
+    for (uint32_t i = 0; t->kind == LOOM_T_ARRAY && i < t->n_leaves; i++) {
+        LOOM_TRY(builder_repeat(&leaves[i], NULL, value.array->leaves[i], n));
+    }
+    return NULL;
+}
+
+loom_status *array_builder_repeat(array_builder *b, slot value, int64_t n) {
+    return repeat(b->leaves, b->element, value, n);
 }
 
 loom_status *array_builder_end(array_builder *b, array **made) {

@@ -75,8 +75,7 @@ static loom_status *flatten_column(evaluation *ev, column *c, column **made) {
 
 loom_status *column_nest(evaluation *ev, column *c, uint32_t rank, const int64_t *extents, column **made) {
     if (c->length > 0) {
-        *made = column_split(&ev->heap, c, rank, extents);
-        return NULL;
+        return column_split(&ev->heap, c, rank, extents, made);
     }
     int64_t shape[LOOM_MAX_DEPTH + 4] = {0};
     for (uint32_t k = 0; k < rank; k++) shape[k] = extents[k];

@@ -49,7 +49,9 @@ static void release_parts(heap *h, object *o) {
         if (c->dense) {
             object_unref(h, &c->buffer->head);
         } else {
-            for (int64_t i = 0; i < c->length; i++) object_unref(h, &c->at[i].row->head);
+            for (int64_t i = 0; i < c->length; i++) {
+                if (c->at[i].row) object_unref(h, &c->at[i].row->head);
+            }
         }
         break;
     }
@@ -127,9 +129,15 @@ loom_status *column_fresh(heap *h, loom_dtype dtype, uint32_t depth, const int64
     return NULL;
 }
 
-column *column_rows(heap *h, loom_dtype dtype, uint32_t depth, int64_t length) {
+loom_status *column_rows(heap *h, loom_dtype dtype, uint32_t depth, int64_t length, column **made) {
     assert(depth > 1);
-    column *c = small_object(h, OBJECT_COLUMN, sizeof *c + (size_t)length * sizeof c->at[0]);
+    column *c;
+    if (length > INT64_MAX / 16) return loom_error(LOOM_E_MEMORY, "an array of %lld rows", (long long)length);
+    size_t bytes = sizeof *c + (size_t)length * sizeof c->at[0];
+    if (h->limit && (bytes > h->limit || h->alive > h->limit - bytes)) return heap_over(h, bytes);
+    c = malloc(bytes);
+    if (!c) return loom_error(LOOM_E_MEMORY, "no memory for an array of %lld rows", (long long)length);
+    link_object(h, &c->head, OBJECT_COLUMN, bytes);
     c->dtype = dtype;
     c->depth = depth;
     c->dense = false;
@@ -137,7 +145,9 @@ column *column_rows(heap *h, loom_dtype dtype, uint32_t depth, int64_t length) {
     c->stride = 0;
     c->buffer = NULL;
     c->data = NULL;
-    return c;
+    for (int64_t i = 0; i < length; i++) c->at[i].row = NULL;
+    *made = c;
+    return NULL;
 }
 
 column *column_empty(heap *h, loom_dtype dtype, uint32_t depth) {
@@ -157,24 +167,30 @@ column *column_row(heap *h, column *c, int64_t i) {
     return column_dense(h, c->dtype, c->depth - 1, extents, object_ref(c->buffer), data);
 }
 
-column *column_split(heap *h, column *c, uint32_t n, const int64_t *extents) {
-    if (n == 1) return object_ref(c);
+loom_status *column_split(heap *h, column *c, uint32_t n, const int64_t *extents, column **made) {
+    if (n == 1) {
+        *made = object_ref(c);
+        return NULL;
+    }
     if (c->dense) {
         int64_t all[LOOM_MAX_DEPTH + 4];
         for (uint32_t k = 0; k < n; k++) all[k] = extents[k];
         for (uint32_t k = 1; k < c->depth; k++) all[n + k - 1] = c->at[k].extent;
-        return column_dense(h, c->dtype, c->depth + n - 1, all, object_ref(c->buffer), c->data);
+        *made = column_dense(h, c->dtype, c->depth + n - 1, all, object_ref(c->buffer), c->data);
+        return NULL;
     }
     /* Irregular below: the outer of the new levels become rows of rows. */
     int64_t inner = c->length / extents[0];
-    column *outer = column_rows(h, c->dtype, c->depth + n - 1, extents[0]);
+    column *outer, *part;
+    LOOM_TRY(column_rows(h, c->dtype, c->depth + n - 1, extents[0], &outer));
     for (int64_t i = 0; i < extents[0]; i++) {
-        column *part = column_rows(h, c->dtype, c->depth, inner);
+        LOOM_TRY(column_rows(h, c->dtype, c->depth, inner, &part));
         for (int64_t k = 0; k < inner; k++) part->at[k].row = object_ref(c->at[i * inner + k].row);
-        outer->at[i].row = column_split(h, part, n - 1, extents + 1);
+        LOOM_TRY(column_split(h, part, n - 1, extents + 1, &outer->at[i].row));
         object_unref(h, &part->head);
     }
-    return outer;
+    *made = outer;
+    return NULL;
 }
 
 bool column_unique(const column *c) {

@@ -126,11 +126,12 @@ buffer *buffer_external(heap *h, void *data);
 column *column_dense(heap *h, loom_dtype dtype, uint32_t depth, const int64_t *extents, buffer *b, char *data);
 LOOM_MUST_USE loom_status *column_fresh(heap *h, loom_dtype dtype, uint32_t depth, const int64_t *extents,
                                         column **made);
-column *column_rows(heap *h, loom_dtype dtype, uint32_t depth, int64_t length); /* rows to be filled in */
+/* With rows to be filled in. */
+LOOM_MUST_USE loom_status *column_rows(heap *h, loom_dtype dtype, uint32_t depth, int64_t length, column **made);
 column *column_empty(heap *h, loom_dtype dtype, uint32_t depth);
 column *column_row(heap *h, column *c, int64_t i); /* a new reference */
 /* The same lists in another grouping of the outermost level: its length is the product of the first n of `extents`. */
-column *column_split(heap *h, column *c, uint32_t n, const int64_t *extents);
+LOOM_MUST_USE loom_status *column_split(heap *h, column *c, uint32_t n, const int64_t *extents, column **made);
 bool column_unique(const column *c); /* may be written in place */
 int64_t column_scalars(const column *c);
 /* Do two columns have the same lengths at the outer `levels` levels? */
@@ -163,6 +164,8 @@ LOOM_MUST_USE loom_status *builder_scalar(builder *b, const void *scalar);
 LOOM_MUST_USE loom_status *builder_row(builder *b, column *row); /* borrows */
 LOOM_MUST_USE loom_status *builder_element(builder *b, column *from, int64_t i);
 LOOM_MUST_USE loom_status *builder_range(builder *b, column *from, int64_t first, int64_t count, int64_t step);
+/* The same value n times. */
+LOOM_MUST_USE loom_status *builder_repeat(builder *b, const void *scalar, column *row, int64_t n);
 /* Room for n more scalars in one stretch, for columns of depth 1. */
 LOOM_MUST_USE loom_status *builder_scalars(builder *b, int64_t n, char **room);
 LOOM_MUST_USE loom_status *builder_end(builder *b, column **made);
@@ -178,6 +181,7 @@ typedef struct array_builder {
 
 LOOM_MUST_USE loom_status *array_builder_start(array_builder *b, heap *h, const type_info *element, int64_t expected);
 LOOM_MUST_USE loom_status *array_builder_add(array_builder *b, slot value); /* borrows */
+LOOM_MUST_USE loom_status *array_builder_repeat(array_builder *b, slot value, int64_t n);
 LOOM_MUST_USE loom_status *array_builder_end(array_builder *b, array **made);
 
 #endif
