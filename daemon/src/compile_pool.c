@@ -25,7 +25,7 @@ typedef struct child {
     uv_timer_t timer;
     uv_write_t write;
     int open_handles;
-    bool ending, spawned;
+    bool finishing, ending, spawned;
     loom_buffer reply;
     char head[8]; /* length of the request, little-endian */
 } child;
@@ -76,9 +76,20 @@ static void end_child(child *c) {
     c->ending = true;
     if (c->spawned) uv_process_kill(&c->process, SIGKILL);
     uv_close((uv_handle_t *)&c->process, on_handle_closed);
-    uv_close((uv_handle_t *)&c->input, on_handle_closed);
+    if (!c->finishing) uv_close((uv_handle_t *)&c->input, on_handle_closed);
     uv_close((uv_handle_t *)&c->output, on_handle_closed);
     uv_close((uv_handle_t *)&c->timer, on_handle_closed);
+}
+
+/* It has answered: what it does at its end, as looking for leaks, is not cut short, within reason. */
+#define FINISH_MS 1000
+
+static void on_timeout(uv_timer_t *timer);
+
+static void finish_child(child *c) {
+    c->finishing = true;
+    uv_close((uv_handle_t *)&c->input, on_handle_closed);
+    uv_timer_start(&c->timer, on_timeout, FINISH_MS, 0);
 }
 
 static void settle(child *c, loom_status *error) {
@@ -92,13 +103,14 @@ static void settle(child *c, loom_status *error) {
     }
     pool->n_working--;
     if (error) {
+        end_child(c);
         job->done(job->user, error, NULL, 0);
     } else {
+        finish_child(c);
         job->done(job->user, NULL, c->reply.data + 8, c->reply.length - 8);
     }
     free(job->request);
     free(job);
-    end_child(c);
     kick(pool);
 }
 
@@ -117,7 +129,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer) {
     child *c = stream->data;
     if (n > 0) loom_buffer_append(&c->reply, buffer->base, (size_t)n);
     free(buffer->base);
-    if (c->ending) return;
+    if (c->ending || c->finishing) return;
     if (n < 0) {
         /* The exit callback tells how it ended; a child that only closed its output is killed for it. */
         uv_read_stop(stream);
@@ -137,6 +149,10 @@ static void on_child_exit(uv_process_t *process, int64_t status, int signal) {
     child *c = process->data;
     c->spawned = false;
     if (c->ending) return;
+    if (c->finishing) {
+        end_child(c);
+        return;
+    }
     loom_status *error;
     if (signal == SIGXCPU) {
         error = loom_error(LOOM_E_LIMIT, "compiling took more than %llu seconds of processor time",
@@ -153,6 +169,10 @@ static void on_child_exit(uv_process_t *process, int64_t status, int signal) {
 
 static void on_timeout(uv_timer_t *timer) {
     child *c = timer->data;
+    if (c->finishing) {
+        end_child(c);
+        return;
+    }
     settle(c, loom_error(LOOM_E_LIMIT, "compiling took more than %.0f seconds", c->pool->limits.seconds));
 }
 
@@ -204,7 +224,7 @@ static child *spawn(loom_compile_pool *pool, loom_status **error) {
 
 static child *ready_child(loom_compile_pool *pool) {
     for (child *c = pool->children; c; c = c->next) {
-        if (!c->job && !c->ending) return c;
+        if (!c->job && !c->ending && !c->finishing) return c;
     }
     return NULL;
 }
@@ -327,7 +347,7 @@ void loom_compile_pool_destroy(loom_compile_pool *pool) {
             free(c->job);
             c->job = NULL;
         }
-        end_child(c);
+        if (!c->finishing) end_child(c);
     }
     uv_close((uv_handle_t *)&pool->kick, on_kick_closed);
 }
