@@ -20,3 +20,14 @@ SAME(convgrid,
      "  let patch (v: sample) = map (map (* v.vis)) gcf\n"
      "  in permute_seq (+) grid (map_seq place s) (map_seq patch s)",
      "c128 3x4", "c128 12x14", "i64 20; i64 20; c128 20")
+SAME(awgrid,
+     "type sample = {y: i64, x: i64, wbin: i64, a1: i64, a2: i64, vis: c128}\n"
+     "def pad8 (k: [3][3]c128) = backpermute (replicate 8 (replicate 8 0)) (\\(i, j) -> (i, j)) k\n"
+     "def crop3 (f: [8][8]c128) = generate (3, 3) (\\i j -> f[i + 1, j + 1])\n"
+     "def convolve a b = crop3 (ifft (zip_with (zip_with (*)) (fft (pad8 a)) (fft (pad8 b))))\n"
+     "entry main [na][nw] (akern: [na][3][3]c128) (wkern: [nw][3][3]c128) (g: i64) (s: seq sample) : [][]c128 =\n"
+     "  let patch (v: sample) = map (map (* v.vis)) (convolve wkern[v.wbin] (convolve akern[v.a1] akern[v.a2]))\n"
+     "  let place (v: sample) = generate (3, 3) (\\i j -> (v.y + i - 1, v.x + j - 1))\n"
+     "  in permute_seq (+) (replicate g (replicate g 0)) (map_seq place s) (map_seq patch s)",
+     "c128 2x3x3", "c128 2x3x3", "i64 = 12",
+     "i64 4 = 0 5 11 13; i64 4 = 7 11 0 4; i64 4 = 0 1 0 1; i64 4 = 1 1 0 0; i64 4 = 0 1 0 1; c128 4")
