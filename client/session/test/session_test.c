@@ -48,6 +48,8 @@ typedef struct job {
     loom_job_progress last;
     int64_t streamed;
     bool refuse;
+    int64_t victims[3]; /* killed one after the other while blocks are being folded */
+    int n_victims;
 } job;
 
 static void on_progress(void *context, const loom_job_progress *p) {
@@ -55,6 +57,9 @@ static void on_progress(void *context, const loom_job_progress *p) {
     j->progressed++;
     j->last = *p;
     j->last.stage = NULL;
+    if (j->n_victims && p->blocks_done > 0 && p->blocks_done < p->blocks_total) {
+        kill((pid_t)j->victims[--j->n_victims], SIGKILL);
+    }
 }
 
 static loom_status *on_stream(void *context, loom_value *elements) {
@@ -371,15 +376,11 @@ static void run_with_death(int workers, int deaths) {
     loom_session *s = open_session(workers, "2000");
     job j;
     make_job(&j, "all", 100000, 100, NULL, 0); /* 1000 blocks of 2 ms */
-    killer k[3];
-    pthread_t threads[3];
-    for (int i = 0; i < deaths; i++) {
-        k[i] = (killer){s, a_worker(s, (size_t)(i % workers)), SIGKILL, 0.3 + 0.1 * i};
-        pthread_create(&threads[i], NULL, kill_later, &k[i]);
-    }
+    for (int i = 0; i < deaths; i++) j.victims[i] = a_worker(s, (size_t)i);
+    j.n_victims = deaths;
     loom_job_result *r;
     LOOM_OK(loom_session_run(s, &j.d, &r));
-    for (int i = 0; i < deaths; i++) pthread_join(threads[i], NULL);
+    LOOM_CHECK_EQ_INT(j.n_victims, 0);
     check_all(&j, r);
     LOOM_CHECK(r->releases >= 1);
     loom_job_result_free(r);
@@ -505,10 +506,23 @@ static void *run_job(void *argument) {
     return NULL;
 }
 
+/* Until the one job is in the middle of its traversal. */
+static void wait_for_blocks(loom_session *s) {
+    double until = loom_seconds() + 30;
+    for (bool there = false; !there;) {
+        LOOM_CHECK(loom_seconds() < until);
+        loom_daemon_info *info;
+        LOOM_OK(loom_session_status(s, &info));
+        there = info->n_jobs == 1 && info->jobs[0].blocks_done > 0;
+        loom_daemon_info_free(info);
+        usleep(10000);
+    }
+}
+
 LOOM_TEST(site, a_job_waits_for_workers) {
     site t;
     open_site(&t, "2000");
-    loom_session *s = connect_session(t.endpoint);
+    loom_session *s = connect_session(t.endpoint), *other = connect_session(t.endpoint);
     job j;
     make_job(&j, "all", 50000, 100, NULL, 0);
     running r = {s, &j, NULL, NULL};
@@ -516,7 +530,7 @@ LOOM_TEST(site, a_job_waits_for_workers) {
     pthread_create(&thread, NULL, run_job, &r);
     usleep(300000);
     pid_t first = start_worker(&t);
-    usleep(500000);
+    wait_for_blocks(other);
     int how = end_process(first, SIGKILL);
     LOOM_CHECK(WIFSIGNALED(how));
     usleep(300000);
@@ -528,6 +542,7 @@ LOOM_TEST(site, a_job_waits_for_workers) {
     LOOM_CHECK(j.progressed > 0);
     loom_job_result_free(r.result);
     loom_session_close(s);
+    loom_session_close(other);
     how = end_process(second, SIGTERM);
     LOOM_CHECK(WIFEXITED(how) && WEXITSTATUS(how) == 0);
     free_job(&j);
