@@ -93,7 +93,7 @@ static bool if_operation(vec *v, frame *f, const loom_node *n, const leaf *condi
     for (uint32_t i = 0; i < count; i++) {
         const loom_lvalue like = v->l->values[b.values[0][i]];
         op_axes axes = {.n = like.n_axes};
-        memcpy(axes.axis, like.axes, like.n_axes * sizeof *like.axes);
+        if (like.n_axes) memcpy(axes.axis, like.axes, like.n_axes * sizeof *like.axes);
         made[i] = vec_new_value(v, n, like.dtype, &axes);
     }
     op.n_args = 1;
