@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Arguments, streams and results of `eval` and `run`, by the rules of the command line, and what is said of wrong ones."""
-# timeout: 240
+# timeout: 600
 # sanitize: asan
 import os
 import shutil

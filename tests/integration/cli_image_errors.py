@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Wrong input to `gridloom image`: each has its exit code, a message with the right words, and leaves no file behind."""
-# timeout: 240
+# timeout: 600
 # sanitize: asan
 import os
 import shutil
