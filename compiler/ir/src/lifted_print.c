@@ -108,14 +108,14 @@ static void print_inner(const printer *w, const char *title, loom_lblock_id id, 
 static void print_load(const printer *w, const loom_lexpr *e) {
     uint32_t n = w->l->values[e->aux].n_axes;
     fprintf(w->to, "load v%" PRIu32 "[", e->aux);
-    print_ids(w, 'e', &w->l->args[e->first_arg], n);
+    print_ids(w, 'e', n ? &w->l->args[e->first_arg] : NULL, n);
     fputc(']', w->to);
     if (e->mode == LOOM_LOAD_CHECKED) fputs(" checked", w->to);
     if (e->mode == LOOM_LOAD_DEFAULT) fprintf(w->to, " default e%" PRIu32, loom_lifted_arg(w->l, e, n));
 }
 
 static void print_expr_head(const printer *w, const loom_lexpr *e) {
-    const uint32_t *args = &w->l->args[e->first_arg];
+    const uint32_t *args = e->n_args ? &w->l->args[e->first_arg] : NULL;
     switch ((loom_lexpr_kind)e->kind) {
     case LOOM_LX_CONST:
         fputs("const ", w->to);

@@ -1,0 +1,114 @@
+/* Shapes and representations of small programs. */
+#include "compiler/analysis/shapes.h"
+#include "compiler/syntax/syntax.h"
+#include "loom_test.h"
+
+typedef struct fixture {
+    loom_arena *arena;
+    loom_program *program;
+    loom_shapes *shapes;
+} fixture;
+
+static fixture analyse(const char *text) {
+    fixture f = {.arena = loom_arena_create(0)};
+    loom_source_file file = {"test.weft", text, strlen(text)};
+    loom_diagnostics d = {0};
+    loom_status *status = loom_syntax_compile(f.arena, &file, 1, &d, &f.program);
+    if (status) loom_diagnostics_print(&d, &file, 1, stderr);
+    LOOM_OK(status);
+    const loom_function *entry = loom_program_entry(f.program, NULL);
+    f.shapes = loom_shapes_analyse(f.arena, f.program, (uint32_t)(entry - f.program->functions));
+    if (getenv("LOOM_SHOW")) loom_shapes_print(f.shapes, stdout);
+    return f;
+}
+
+/* The last node of this operation inside the entry. */
+static loom_node_id last(const fixture *f, loom_op op) {
+    const loom_body *b = &f->program->bodies[loom_program_entry(f->program, NULL)->body];
+    for (loom_node_id id = b->end; id > b->first; id--) {
+        if (f->program->nodes[id - 1].op == op) return id - 1;
+    }
+    loom_test_fail(__FILE__, __LINE__, "no %s", loom_op_table[op].name);
+}
+
+static loom_node_id result(const fixture *f) {
+    return f->program->bodies[loom_program_entry(f->program, NULL)->body].result;
+}
+
+static void expect(const char *text, loom_op op, loom_shape_rep rep, bool uniform) {
+    fixture f = analyse(text);
+    loom_node_id n = last(&f, op);
+    if (loom_shapes_rep(f.shapes, n) != rep || loom_shapes_uniform(f.shapes, n) != uniform) {
+        loom_shapes_print(f.shapes, stderr);
+        loom_test_fail(__FILE__, __LINE__, "%s: representation %d, uniform %d", text, loom_shapes_rep(f.shapes, n),
+                       loom_shapes_uniform(f.shapes, n));
+    }
+    loom_arena_destroy(f.arena);
+}
+
+/* Same descriptors for the results' two parts: the shapes are known to be equal. */
+static void expect_equal(const char *text, bool equal) {
+    fixture f = analyse(text);
+    const char *shape = loom_shapes_text(f.shapes, result(&f));
+    char a[200], b[200];
+    LOOM_CHECK(sscanf(shape, "(%199[^,], %199[^)])", a, b) == 2);
+    if ((strcmp(a, b) == 0) != equal) loom_test_fail(__FILE__, __LINE__, "%s: %s", text, shape);
+    loom_arena_destroy(f.arena);
+}
+
+/* FIELD-NOTES: the three programs that the published rules judge wrongly. */
+LOOM_TEST(shapes, test_depends_after_two_turns) {
+    expect("entry main (a: []f64) : []f64 = map (\\e -> (loop (x, y) = (0.0, 0.0) while x < 10.0 do (y, e)).0) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_REGULAR, false);
+}
+
+LOOM_TEST(shapes, test_depends_after_one_turn) {
+    expect("entry main (a: []f64) : []f64 = map (\\e -> loop x = 0.0 while x < 10.0 do x + e) a", LOOM_OP_LOOP_WHILE,
+           LOOM_SHAPE_REGULAR, false);
+}
+
+LOOM_TEST(shapes, growing_state_against_initial_shape) {
+    expect("entry main [n][m] (a: [n][m]f64) : [][]f64 =\n"
+           "  map (\\r -> loop x = r for _i < 3 do let y = if x[0] > 0.0 then x else r in y ++ y) a",
+           LOOM_OP_IF, LOOM_SHAPE_IRREGULAR, false);
+}
+
+LOOM_TEST(shapes, loops) {
+    expect("entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> loop x = r for _i < 3 do map (* 2.0) x) a",
+           LOOM_OP_LOOP_FOR, LOOM_SHAPE_REGULAR, true);
+    expect("entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> loop x = r while x[0] < 9.0 do map (* 2.0) x) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_REGULAR, false);
+    expect("entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> loop x = r while x[0] < 9.0 do x ++ x) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_IRREGULAR, false);
+    expect("entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> loop x = r for _i < 3 do x ++ x) a",
+           LOOM_OP_LOOP_FOR, LOOM_SHAPE_REGULAR, true);
+    expect("entry main (n: i64) : []f64 = map (\\_ -> loop x = 0.0 while x < f64.i64 n do x + 1.0) (iota 5)",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_AVOIDED, true);
+}
+
+LOOM_TEST(shapes, maps) {
+    expect("entry main (n: i64) (a: []f64) : []f64 = map (\\x -> x + f64.i64 (n * n)) a", LOOM_OP_CONVERT,
+           LOOM_SHAPE_AVOIDED, true);
+    expect("entry main [n][m] (a: [n][m]f64) : []i64 = map (\\r -> length r) a", LOOM_OP_MAP, LOOM_SHAPE_AVOIDED, true);
+    expect("entry main (a: [][]f64) : []i64 = map (\\r -> sum (iota (length r))) a", LOOM_OP_IOTA, LOOM_SHAPE_IRREGULAR,
+           true);
+    expect("entry main (n: i64) : [][]i64 = generate n (\\i -> iota i)", LOOM_OP_IOTA, LOOM_SHAPE_IRREGULAR, true);
+    expect("entry main (n: i64) : [][]i64 = generate n (\\i -> map (+ i) (iota n))", LOOM_OP_IOTA, LOOM_SHAPE_AVOIDED,
+           true);
+    expect("entry main (a: [][]f64) : [][]f64 = map (\\r -> filter (> 0.0) r) a", LOOM_OP_FILTER, LOOM_SHAPE_IRREGULAR,
+           true);
+}
+
+/* papers/001 section 4.2: mapping over a nest keeps its shape, however it is written. */
+LOOM_TEST(shapes, equal_shapes) {
+    expect_equal("entry main (a: [][]f64) : ([][]f64, [][]f64) = (a, map (map (+ 1.0)) a)", true);
+    expect_equal("entry main (a: [][]f64) : ([][]f64, [][]f64) =\n"
+                 "  (a, generate (length a) (\\i -> generate (length a[i]) (\\j -> a[i][j] + 1.0)))",
+                 true);
+    expect_equal("entry main (a: [][]f64) : ([][]f64, [][]f64) = (a, map (\\r -> r ++ r) a)", false);
+    expect_equal("entry main (a: []f64) : ([]f64, []f64) = (a, filter (> 0.0) a)", false);
+    expect_equal(
+        "entry main (a: [][]f64) : ([][]f64, [][]f64) = (a, map (\\r -> if r[0] > 0.0 then r else map (* 2.0) r) a)",
+        true);
+    expect_equal("entry main (a: [][]f64) : ([][]f64, [][]f64) = (a, reverse a)", false);
+}
