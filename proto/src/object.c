@@ -5,6 +5,8 @@
 #include "common/limits.h"
 #include "proto/value_codec.h"
 #include "proto/wire.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,16 +28,22 @@ static uint64_t padded(uint64_t n) {
 /* ---- writing ---- */
 
 typedef struct object_writer {
-    loom_writer *file; /* NULL: only hashes */
+    const char *path; /* for messages */
+    int file;
     loom_hasher *hasher;
     uint64_t length;
 } object_writer;
 
 static loom_status *put(object_writer *w, const void *data, uint64_t length) {
     if (!length) return NULL;
-    if (w->hasher) loom_hasher_add(w->hasher, data, length);
+    loom_hasher_add(w->hasher, data, length);
     w->length += length;
-    return w->file ? loom_writer_put(w->file, data, length) : NULL;
+    for (uint64_t at = 0; at < length;) {
+        ssize_t n = write(w->file, (const char *)data + at, length - at);
+        if (n < 0 && errno != EINTR) return loom_error_errno(LOOM_E_IO, errno, "writing %s", w->path);
+        if (n > 0) at += (uint64_t)n;
+    }
+    return NULL;
 }
 
 static loom_status *put_padded(object_writer *w, const void *data, uint64_t length) {
@@ -43,26 +51,31 @@ static loom_status *put_padded(object_writer *w, const void *data, uint64_t leng
     return put(w, padding, padded(w->length) - w->length);
 }
 
-static loom_status *put_value(object_writer *w, const loom_value *value) {
+static loom_status *put_header(object_writer *w, const loom_value *value) {
     loom_arena *arena = loom_arena_create(0);
     Wire__Value *wire = loom_wire_value(arena, value);
     uint64_t size = wire__value__get_packed_size(wire);
-    uint8_t *header = loom_xmalloc(size + 1);
-    wire__value__pack(wire, header);
+    uint8_t *header = loom_xcalloc(1, padded(PREFIX + size));
+    memcpy(header, MAGIC, 8);
+    memcpy(header + 8, &size, sizeof size);
+    wire__value__pack(wire, header + PREFIX);
     loom_arena_destroy(arena);
-    loom_status *status = put(w, MAGIC, 8);
-    if (!status) status = put(w, &size, sizeof size);
-    if (!status) status = put_padded(w, header, size);
+    loom_status *status = put(w, header, padded(PREFIX + size));
     free(header);
-    for (uint32_t i = 0; i < value->n_leaves && !status; i++) {
-        const loom_leaf *leaf = &value->leaves[i];
-        for (uint32_t k = 0; k < leaf->depth && !status; k++) {
-            if (leaf->extents[k] != LOOM_IRREGULAR) continue;
-            status = put_padded(w, leaf->lengths[k], (uint64_t)leaf->n_lengths[k] * sizeof(int64_t));
-        }
-        if (!status) status = put_padded(w, leaf->data, (uint64_t)leaf->n_data * loom_dtype_size(leaf->dtype));
-    }
     return status;
+}
+
+static loom_status *put_value(object_writer *w, const loom_value *value) {
+    LOOM_TRY(put_header(w, value));
+    for (uint32_t i = 0; i < value->n_leaves; i++) {
+        const loom_leaf *leaf = &value->leaves[i];
+        for (uint32_t k = 0; k < leaf->depth; k++) {
+            if (leaf->extents[k] != LOOM_IRREGULAR) continue;
+            LOOM_TRY(put_padded(w, leaf->lengths[k], (uint64_t)leaf->n_lengths[k] * sizeof(int64_t)));
+        }
+        LOOM_TRY(put_padded(w, leaf->data, (uint64_t)leaf->n_data * loom_dtype_size(leaf->dtype)));
+    }
+    return NULL;
 }
 
 static bool has_room(const char *folder, uint64_t bytes) {
@@ -72,25 +85,52 @@ static bool has_room(const char *folder, uint64_t bytes) {
     return room > ROOM_LEFT && room - ROOM_LEFT >= bytes;
 }
 
-/* First pass: the name. Hashing runs at memory speed, and the name must stand before the file can be opened under it.
- */
-static loom_hash hash_of(const loom_value *value) {
-    object_writer w = {.hasher = loom_hasher_create()};
-    loom_status_free(put_value(&w, value)); /* without a file nothing can fail */
-    return loom_hasher_end(w.hasher);
-}
-
-static loom_status *write_into(const char *path, const loom_value *value, bool sync, uint64_t *bytes) {
-    object_writer w = {0};
-    LOOM_TRY(loom_writer_open(path, &w.file));
-    loom_status *status = put_value(&w, value);
-    if (status) {
-        loom_writer_abort(w.file);
+/* The name is known when everything has been written: the content is hashed on the way. */
+static loom_status *finish(object_writer *w, const char *folder, unsigned number, bool sync, loom_object *object) {
+    char name[33];
+    loom_hash_text(loom_hasher_end(w->hasher), name);
+    w->hasher = NULL;
+    if (sync && fsync(w->file) < 0) return loom_error_errno(LOOM_E_IO, errno, "writing %s", w->path);
+    char *path = loom_xprintf("%s/%s.%d-%u.obj", folder, name, (int)getpid(), number);
+    if (rename(w->path, path) < 0) {
+        loom_status *status = loom_error_errno(LOOM_E_IO, errno, "renaming %s", w->path);
+        free(path);
         return status;
     }
-    LOOM_TRY(loom_writer_commit(w.file, sync));
-    *bytes = w.length;
+    *object = (loom_object){path, w->length};
     return NULL;
+}
+
+static loom_status *sync_folder(const char *folder) {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fsync(fd) < 0) {
+        loom_status *status = loom_error_errno(LOOM_E_IO, errno, "syncing %s", folder);
+        if (fd >= 0) close(fd);
+        return status;
+    }
+    close(fd);
+    return NULL;
+}
+
+static loom_status *write_into(const char *folder, const loom_value *value, bool sync, loom_object *object) {
+    static atomic_uint counter;
+    unsigned number = atomic_fetch_add(&counter, 1);
+    char *temporary = loom_xprintf("%s/%d-%u.tmp", folder, (int)getpid(), number);
+    object_writer w = {.path = temporary};
+    w.file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (w.file < 0) {
+        loom_status *status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", temporary);
+        free(temporary);
+        return status;
+    }
+    w.hasher = loom_hasher_create();
+    loom_status *status = put_value(&w, value);
+    if (!status) status = finish(&w, folder, number, sync, object);
+    if (w.hasher) loom_hasher_end(w.hasher);
+    close(w.file);
+    if (status) unlink(temporary);
+    free(temporary);
+    return status ? status : sync ? sync_folder(folder) : NULL;
 }
 
 loom_status *loom_object_write(const char *const *folders, size_t n_folders, const loom_value *value, bool sync,
@@ -99,27 +139,15 @@ loom_status *loom_object_write(const char *const *folders, size_t n_folders, con
         return loom_error(LOOM_E_LIMIT, "a value has %u columns, the limit is %u", value->n_leaves,
                           LOOM_MAX_VALUE_LEAVES);
     }
-    if (n_folders == 0) return loom_error(LOOM_E_INTERNAL, "no folder for objects");
-    static atomic_uint counter;
-    unsigned number = atomic_fetch_add(&counter, 1);
-    char name[33];
-    loom_hash_text(hash_of(value), name);
     uint64_t need = loom_value_wire_bytes(value) + (1u << 16);
-    for (size_t i = 0; i < n_folders; i++) {
-        bool last = i + 1 == n_folders;
-        if (!has_room(folders[i], need) && !last) continue;
-        char *path = loom_xprintf("%s/%s.%d-%u.obj", folders[i], name, (int)getpid(), number);
-        uint64_t bytes;
-        loom_status *status = write_into(path, value, sync, &bytes);
-        if (!status) {
-            *object = (loom_object){path, bytes};
-            return NULL;
-        }
-        free(path);
-        if (last) return status;
-        loom_status_free(status); /* what is wrong with this folder the last one may not have */
+    for (size_t i = 0; i + 1 < n_folders; i++) {
+        if (!has_room(folders[i], need)) continue;
+        loom_status *status = write_into(folders[i], value, sync, object);
+        if (!status) return NULL;
+        loom_status_free(status); /* what is wrong with this folder the next one may not have */
     }
-    return loom_error(LOOM_E_INTERNAL, "no folder for objects");
+    if (n_folders == 0) return loom_error(LOOM_E_INTERNAL, "no folder for objects");
+    return write_into(folders[n_folders - 1], value, sync, object);
 }
 
 /* ---- mapping ---- */
