@@ -129,7 +129,8 @@ loom_status *builder_element(builder *b, column *from, int64_t i) {
 
 /* Rows without scalars cost nothing, however many there are. */
 static bool weightless(builder *b, const column *like, uint32_t first_level, int64_t n) {
-    if (!b->shape || !b->buffer || b->stride != 0 || n > INT64_MAX - b->count || !fits(b, like, first_level)) return false;
+    if (!b->shape || !b->buffer || b->stride != 0 || n > INT64_MAX - b->count || !fits(b, like, first_level))
+        return false;
     if (b->capacity - b->count < n) b->capacity = b->count + n;
     b->count += n;
     return true;

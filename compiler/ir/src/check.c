@@ -321,8 +321,8 @@ static loom_status *check_all(const loom_program *p, loom_arena *scratch) {
     return check_functions(p, scratch, &s);
 }
 
-/* Messages are written in the program's arena; a guard of our own makes running out of it an error of this call, so that
- * the scratch memory is given back. */
+/* Messages are written in the program's arena; a guard of our own makes running out of it an error of this call, so
+ * that the scratch memory is given back. */
 loom_status *loom_program_check(const loom_program *p) {
     loom_arena *scratch = loom_arena_create(0);
     jmp_buf guard;

@@ -43,9 +43,10 @@ X(filter)
 X(permute)
 X(scatter)
 X(gather)
-X(backpermute) X(levels) X(unflatten) X(reshape) X(concat) X(reverse) X(rotate) X(length) X(extent) X(fft) X(assert)
-    X(like) X(rows) X(map_seq) X(filter_seq) X(enumerate_seq) X(scan_seq) X(fold_seq) X(permute_seq) X(reduce_seq)
-        X(from_seq) X(group_seq)
+X(backpermute)
+X(levels) X(unflatten) X(reshape) X(concat) X(reverse) X(rotate) X(length) X(extent) X(fft) X(assert) X(like) X(rows)
+    X(map_seq) X(filter_seq) X(enumerate_seq) X(scan_seq) X(fold_seq) X(permute_seq) X(reduce_seq) X(from_seq)
+        X(group_seq)
 #undef X
 
 #endif

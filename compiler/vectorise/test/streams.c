@@ -8,11 +8,22 @@
 
 SAME(dotp, "entry main (xs: seq f64) (ys: seq f64) : f64 = fold_seq (+) 0 (zip_with_seq (*) xs ys)", "f64 30", "f64 30")
 SAME(max_sum, "entry main (xs: seq f64) : (f64, f64) = (fold_seq (+) 0 xs, fold_seq f64.max (-f64.inf) xs)", "f64 30")
-SAME(mvm, "entry main [m] (mat: seq ([m]f64)) (x: [m]f64) : []f64 = from_seq (map_seq (\\row -> sum (zip_with (*) row x)) mat)", "f64 9x70", "f64 70")
-SAME(averages, "entry main (xss: seq ([]f64)) : []f64 = from_seq (map_seq (\\xs -> sum xs / f64.i64 (length xs)) xss)", "f64 9x7")
-SAME(histogram, "entry main (n: i64) (ks: seq i64) : []i64 = permute_seq (+) (replicate n 0) ks (map_seq (\\_ -> 1) ks)", "i64 = 9", "i64 40")
-SAME(image_sum, "entry main (xs: seq ([][]f64)) : [][]f64 = fold_seq (zip_with (zip_with (+))) (replicate 3 (replicate 4 0.0)) xs", "f64 9x3x4")
-SAME(constants, "type row [c] = {x: f64, freq: [c]f64}\nentry main [c] (s: seq (row [c])) : f64 = fold_seq (+) 0 (map_seq (\\r -> sum (map (* r.x) r.freq)) s)", "f64 9; !f64 9x5")
+SAME(mvm,
+     "entry main [m] (mat: seq ([m]f64)) (x: [m]f64) : []f64 = from_seq (map_seq (\\row -> sum (zip_with (*) row x)) "
+     "mat)",
+     "f64 9x70", "f64 70")
+SAME(averages, "entry main (xss: seq ([]f64)) : []f64 = from_seq (map_seq (\\xs -> sum xs / f64.i64 (length xs)) xss)",
+     "f64 9x7")
+SAME(histogram,
+     "entry main (n: i64) (ks: seq i64) : []i64 = permute_seq (+) (replicate n 0) ks (map_seq (\\_ -> 1) ks)",
+     "i64 = 9", "i64 40")
+SAME(image_sum,
+     "entry main (xs: seq ([][]f64)) : [][]f64 = fold_seq (zip_with (zip_with (+))) (replicate 3 (replicate 4 0.0)) xs",
+     "f64 9x3x4")
+SAME(constants,
+     "type row [c] = {x: f64, freq: [c]f64}\nentry main [c] (s: seq (row [c])) : f64 = fold_seq (+) 0 (map_seq (\\r -> "
+     "sum (map (* r.x) r.freq)) s)",
+     "f64 9; !f64 9x5")
 SAME(convgrid,
      "type sample = {x: i64, y: i64, vis: c128}\n"
      "entry main [gh][gw] (gcf: [gh][gw]c128) (grid: [][]c128) (s: seq sample) : [][]c128 =\n"

@@ -96,7 +96,8 @@ static loom_leaf_shape *shapes_of(machine *m, const loom_graph_stage *s, uint32_
             const loom_leaf *leaf = &v->leaves[k];
             bool constant = stream && m->constant[slot][k];
             int64_t *extents = LOOM_NEW_ARRAY(m->arena, int64_t, leaf->depth + 1);
-            for (uint32_t d = 0; d < leaf->depth; d++) extents[d] = leaf->lengths[d] ? LOOM_IRREGULAR : leaf->extents[d];
+            for (uint32_t d = 0; d < leaf->depth; d++)
+                extents[d] = leaf->lengths[d] ? LOOM_IRREGULAR : leaf->extents[d];
             if (stream) extents[0] = -2;
             uint32_t skip = constant ? 1 : 0;
             shapes[(*n)++] = (loom_leaf_shape){leaf->depth - skip, extents + skip, constant};
@@ -112,7 +113,8 @@ static loom_lifted *vectorise(machine *m, uint32_t stage, const char **remark) {
     loom_value **known = LOOM_NEW_ARRAY(m->arena, loom_value *, s->n_inputs + 1);
     for (uint32_t i = 0; i < s->n_inputs; i++) {
         bool scalar = m->c->known;
-        for (uint32_t k = 0; k < m->slots[s->inputs[i]]->n_leaves; k++) scalar = scalar && !m->slots[s->inputs[i]]->leaves[k].depth;
+        for (uint32_t k = 0; k < m->slots[s->inputs[i]]->n_leaves; k++)
+            scalar = scalar && !m->slots[s->inputs[i]]->leaves[k].depth;
         known[i] = scalar ? m->slots[s->inputs[i]] : NULL;
     }
     r.known = known;
@@ -137,7 +139,8 @@ static loom_status *interpret(machine *m, uint32_t stage, loom_value **result) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->n_inputs; i++) arguments[n++] = m->slots[s->inputs[i]];
     if (s->kind == LOOM_STAGE_TRAVERSAL) arguments[n++] = first;
-    for (uint32_t i = 0; i < s->n_streams && s->kind == LOOM_STAGE_TRAVERSAL; i++) arguments[n++] = m->slots[s->streams[i]];
+    for (uint32_t i = 0; i < s->n_streams && s->kind == LOOM_STAGE_TRAVERSAL; i++)
+        arguments[n++] = m->slots[s->streams[i]];
     loom_status *status = loom_interp_call(m->program, s->function, arguments, NULL, result, NULL);
     loom_value_unref(first);
     return status;
@@ -154,14 +157,17 @@ static loom_status *run_lifted(machine *m, uint32_t stage, const loom_lifted *l,
 }
 
 static bool near(loom_scalar x, loom_scalar y, loom_dtype t, double tolerance) {
-    if (loom_dtype_is_complex(t)) return fabs(x.c[0] - y.c[0]) + fabs(x.c[1] - y.c[1]) <= tolerance * (1 + fabs(y.c[0]) + fabs(y.c[1]));
-    if (loom_dtype_is_float(t)) return x.f == y.f || (isnan(x.f) && isnan(y.f)) || fabs(x.f - y.f) <= tolerance * (1 + fabs(y.f));
+    if (loom_dtype_is_complex(t))
+        return fabs(x.c[0] - y.c[0]) + fabs(x.c[1] - y.c[1]) <= tolerance * (1 + fabs(y.c[0]) + fabs(y.c[1]));
+    if (loom_dtype_is_float(t))
+        return x.f == y.f || (isnan(x.f) && isnan(y.f)) || fabs(x.f - y.f) <= tolerance * (1 + fabs(y.f));
     return t == LOOM_BOOL ? x.b == y.b : x.i == y.i;
 }
 
 static void same_leaf(const machine *m, const loom_leaf *a, const loom_leaf *b) {
     const char *name = m->c->name;
-    if (a->dtype != b->dtype || a->depth != b->depth) loom_test_fail(__FILE__, __LINE__, "%s: leaf %s of another type", name, b->name);
+    if (a->dtype != b->dtype || a->depth != b->depth)
+        loom_test_fail(__FILE__, __LINE__, "%s: leaf %s of another type", name, b->name);
     for (uint32_t k = 0; k < a->depth; k++) {
         if (a->extents[k] != b->extents[k]) {
             loom_test_fail(__FILE__, __LINE__, "%s: extent %u of %s is %lld, expected %lld", name, k, b->name,
@@ -173,8 +179,8 @@ static void same_leaf(const machine *m, const loom_leaf *a, const loom_leaf *b) 
         loom_scalar x = loom_scalar_load(a->dtype, (const char *)a->data + (size_t)i * size);
         loom_scalar y = loom_scalar_load(b->dtype, (const char *)b->data + (size_t)i * size);
         if (!near(x, y, a->dtype, m->c->tolerance)) {
-            loom_test_fail(__FILE__, __LINE__, "%s: element %lld of %s is %.17g (%lld), expected %.17g (%lld)", name, (long long)i,
-                           b->name, x.f, (long long)x.i, y.f, (long long)y.i);
+            loom_test_fail(__FILE__, __LINE__, "%s: element %lld of %s is %.17g (%lld), expected %.17g (%lld)", name,
+                           (long long)i, b->name, x.f, (long long)x.i, y.f, (long long)y.i);
         }
     }
 }
@@ -214,7 +220,8 @@ static void keep_outputs(machine *m, uint32_t stage, const loom_value *result) {
 static void compare(machine *m, uint32_t stage, const loom_value *expected, loom_value **outputs) {
     uint32_t at = 0;
     for (uint32_t j = 0; j < m->graph->stages[stage].n_outputs; j++) {
-        for (uint32_t k = 0; k < outputs[j]->n_leaves; k++) same_leaf(m, &outputs[j]->leaves[k], &expected->leaves[at++]);
+        for (uint32_t k = 0; k < outputs[j]->n_leaves; k++)
+            same_leaf(m, &outputs[j]->leaves[k], &expected->leaves[at++]);
         loom_value_unref(outputs[j]);
     }
 }

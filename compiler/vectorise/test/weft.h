@@ -14,8 +14,8 @@ typedef enum weft_expect {
     WEFT_REFUSED, /* a remark, which contains `text` */
 } weft_expect;
 
-/* One argument: text of extents and numbers, as "f64 3x2" (filled with numbers that differ), "i64 = 5", "i64 4 = 1 2 3 4".
- * A record or tuple is several, joined by ';'. '!' before a type: constant in the segment (streams only). */
+/* One argument: text of extents and numbers, as "f64 3x2" (filled with numbers that differ), "i64 = 5", "i64 4 = 1 2 3
+ * 4". A record or tuple is several, joined by ';'. '!' before a type: constant in the segment (streams only). */
 typedef struct weft_case {
     const char *name, *text;
     const char *arguments[8];

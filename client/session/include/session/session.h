@@ -10,10 +10,10 @@
  *     loom_job_result_free(result);
  *     loom_session_close(session);
  *
- * THREADS. A session has a thread of its own (sockets, children, signals) and one that reads sources. The functions here
- * are called from one thread at a time, usually main; callbacks run on the thread that is inside loom_session_wait.
- * While a job runs, its sources are read by the session's reading thread, one call at a time: the caller does not touch
- * them between submit and the end of wait.
+ * THREADS. A session has a thread of its own (sockets, children, signals) and one that reads sources. The functions
+ * here are called from one thread at a time, usually main; callbacks run on the thread that is inside
+ * loom_session_wait. While a job runs, its sources are read by the session's reading thread, one call at a time: the
+ * caller does not touch them between submit and the end of wait.
  *
  * LIFETIME. What a description points to (program, values, sources) must live until the job's wait has returned or the
  * session is closed. The session takes references to values, never ownership of sources.
@@ -37,15 +37,15 @@
 typedef struct loom_session loom_session;
 
 typedef struct loom_session_options {
-    const char *connect;   /* endpoint of a running daemon ("ipc:///run/gridloom/control"); NULL: embedded */
-    int workers;           /* embedded: worker processes; 0: one */
-    int threads;           /* embedded: threads of each worker; 0: all cores shared evenly among them */
-    uint64_t memory;       /* embedded: bytes of buffers of each worker; 0: three quarters of the machine's, shared evenly */
-    const char *binaries;  /* folder of gridloomd, gridloom-worker, gridloom-compile; NULL: that of the running executable,
-                              or $GRIDLOOM_BIN */
+    const char *connect; /* endpoint of a running daemon ("ipc:///run/gridloom/control"); NULL: embedded */
+    int workers;         /* embedded: worker processes; 0: one */
+    int threads;         /* embedded: threads of each worker; 0: all cores shared evenly among them */
+    uint64_t memory; /* embedded: bytes of buffers of each worker; 0: three quarters of the machine's, shared evenly */
+    const char *binaries;   /* folder of gridloomd, gridloom-worker, gridloom-compile; NULL: that of the running
+                               executable,   or $GRIDLOOM_BIN */
     double connect_timeout; /* seconds until a daemon that does not answer is LOOM_E_UNAVAILABLE; 0: 10 */
-    bool insecure;         /* tcp:// endpoints are refused unless this is said aloud */
-    bool no_signals;       /* leave SIGINT and SIGTERM alone (tests, libraries) */
+    bool insecure;          /* tcp:// endpoints are refused unless this is said aloud */
+    bool no_signals;        /* leave SIGINT and SIGTERM alone (tests, libraries) */
 } loom_session_options;
 
 /* Returns when the daemon has answered; workers may still be starting (a job waits for them). Errors: UNAVAILABLE, OS,
@@ -59,7 +59,7 @@ bool loom_session_interrupted(const loom_session *session); /* a signal has come
 /* ---- jobs ---- */
 
 typedef struct loom_job_progress {
-    const char *stage;      /* label of what runs, for people */
+    const char *stage; /* label of what runs, for people */
     uint32_t stage_index, n_stages;
     int64_t blocks_done, blocks_total;     /* of the running traversal; total 0: not a traversal */
     int64_t elements_done, elements_total; /* likewise */
@@ -71,40 +71,47 @@ typedef struct loom_job_progress {
 } loom_job_progress;
 
 typedef struct loom_job_description {
-    const char *name;       /* for status; NULL: the entry's */
-    const void *program;    /* loom_program_encode */
+    const char *name;    /* for status; NULL: the entry's */
+    const void *program; /* loom_program_encode */
     size_t program_length;
-    const char *entry;      /* NULL: main, or the only entry */
-    uint32_t n_params;      /* of the entry; exactly one of arguments[i], sources[i] is not NULL */
-    loom_value *const *arguments;  /* leaves named as in common/value.h and graph.h ("" for a plain array or scalar) */
+    const char *entry;            /* NULL: main, or the only entry */
+    uint32_t n_params;            /* of the entry; exactly one of arguments[i], sources[i] is not NULL */
+    loom_value *const *arguments; /* leaves named as in common/value.h and graph.h ("" for a plain array or scalar) */
     loom_source *const *sources;
-    int64_t block;          /* elements in a block; 0: chosen by size. Blocks are at most LOOM_MAX_BLOCK_BYTES */
-    bool debug;             /* compiler checks its IRs after every pass */
+    int64_t block; /* elements in a block; 0: chosen by size. Blocks are at most LOOM_MAX_BLOCK_BYTES */
+    bool debug;    /* compiler checks its IRs after every pass */
     /* Called from wait about four times a second and at the end of each stage; NULL: no. */
     void (*progress)(void *context, const loom_job_progress *progress);
     /* Where the result is a stream: called from wait with the elements (outermost level) as they come, in stream order,
-     * each once; the job does not run ahead by more than a few blocks. An error cancels the job and is what wait returns.
-     * The value is the session's: take a reference to keep it. NULL: the parts are joined into result->value. */
+     * each once; the job does not run ahead by more than a few blocks. An error cancels the job and is what wait
+     * returns. The value is the session's: take a reference to keep it. NULL: the parts are joined into result->value.
+     */
     loom_status *(*stream)(void *context, loom_value *elements);
     void *context;
 } loom_job_description;
 
-typedef struct loom_job_time { const char *label; double seconds; uint64_t calls; } loom_job_time;
+typedef struct loom_job_time {
+    const char *label;
+    double seconds;
+    uint64_t calls;
+} loom_job_time;
 
 typedef struct loom_job_result {
-    loom_value *value;      /* NULL where the result was streamed out */
-    int64_t releases;       /* blocks leased again after a worker was lost */
-    int64_t blocks_lost;    /* blocks that never made it into the result (policy fail: always 0) */
-    int64_t elements;       /* stream elements traversed, summed over traversals, each counted once */
+    loom_value *value;   /* NULL where the result was streamed out */
+    int64_t releases;    /* blocks leased again after a worker was lost */
+    int64_t blocks_lost; /* blocks that never made it into the result (policy fail: always 0) */
+    int64_t elements;    /* stream elements traversed, summed over traversals, each counted once */
     uint32_t traversals;
-    /* Seconds. `traversal`: folding blocks, per stage that of the busiest worker; `array`: array stages and the finishing of
-     * traversals; `handover`: writing and merging partial results; `wait`: workers waiting for blocks, per stage that of
-     * the worker that waited longest; `read`: reading sources here; `compile`: planning and compiling; `total`: submit to
-     * result. They overlap, so they do not add up to the total. */
-    struct { double traversal, array, handover, wait, read, compile, total; } seconds;
-    size_t n_times;         /* by label of action, summed over workers */
+    /* Seconds. `traversal`: folding blocks, per stage that of the busiest worker; `array`: array stages and the
+     * finishing of traversals; `handover`: writing and merging partial results; `wait`: workers waiting for blocks, per
+     * stage that of the worker that waited longest; `read`: reading sources here; `compile`: planning and compiling;
+     * `total`: submit to result. They overlap, so they do not add up to the total. */
+    struct {
+        double traversal, array, handover, wait, read, compile, total;
+    } seconds;
+    size_t n_times; /* by label of action, summed over workers */
     loom_job_time *times;
-    size_t n_remarks;       /* of the compiler: what was not vectorised, and why */
+    size_t n_remarks; /* of the compiler: what was not vectorised, and why */
     char **remarks;
 } loom_job_result;
 
@@ -112,7 +119,8 @@ typedef struct loom_job_result {
  * cannot be read, no daemon); what the daemon or the program finds comes from wait. */
 LOOM_MUST_USE loom_status *loom_session_submit(loom_session *session, const loom_job_description *description,
                                                uint64_t *job);
-/* Until the job has ended. Errors of the program carry their place in the source text. On an error *result is untouched. */
+/* Until the job has ended. Errors of the program carry their place in the source text. On an error *result is
+ * untouched. */
 LOOM_MUST_USE loom_status *loom_session_wait(loom_session *session, uint64_t job, loom_job_result **result);
 /* submit and wait. */
 LOOM_MUST_USE loom_status *loom_session_run(loom_session *session, const loom_job_description *description,
@@ -121,30 +129,37 @@ void loom_job_result_free(loom_job_result *result); /* NULL is fine */
 
 /* ---- what a daemon is doing ---- */
 
-typedef enum loom_job_state { LOOM_JOB_COMPILING, LOOM_JOB_WAITING, LOOM_JOB_RUNNING, LOOM_JOB_ENDING } loom_job_state;
+typedef enum loom_job_state {
+    LOOM_JOB_COMPILING,
+    LOOM_JOB_WAITING,
+    LOOM_JOB_RUNNING,
+    LOOM_JOB_ENDING
+} loom_job_state;
 typedef struct loom_job_info {
     uint64_t job;
-    char *name, *stage;     /* stage: label of what runs, "" if none */
+    char *name, *stage; /* stage: label of what runs, "" if none */
     loom_job_state state;
     uint32_t stage_index, n_stages;
     int64_t blocks_done, blocks_total, elements_done, elements_total, releases;
-    double seconds;         /* since submitted */
+    double seconds; /* since submitted */
 } loom_job_info;
 typedef struct loom_worker_info {
     uint64_t worker;
     int64_t pid;
-    char *host, *target;    /* target: "triple;cpu;features" */
+    char *host, *target; /* target: "triple;cpu;features" */
     uint32_t threads;
     uint64_t memory;
     bool busy;
-    double seconds;         /* since registered */
-    int64_t blocks;         /* folded since registered */
+    double seconds; /* since registered */
+    int64_t blocks; /* folded since registered */
 } loom_worker_info;
 typedef struct loom_daemon_info {
-    uint64_t incarnation;   /* how many times this store's daemon was started */
-    double seconds;         /* since started */
-    size_t n_jobs; loom_job_info *jobs;
-    size_t n_workers; loom_worker_info *workers;
+    uint64_t incarnation; /* how many times this store's daemon was started */
+    double seconds;       /* since started */
+    size_t n_jobs;
+    loom_job_info *jobs;
+    size_t n_workers;
+    loom_worker_info *workers;
 } loom_daemon_info;
 
 /* UNAVAILABLE when no answer comes within five seconds. */

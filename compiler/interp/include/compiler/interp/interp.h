@@ -15,13 +15,14 @@ typedef struct loom_interp_options {
     uint64_t memory_limit;      /* bytes of values alive; 0: none */
     uint64_t work_limit;        /* evaluations; 0: none */
     uint64_t random_split_seed; /* not 0: reduce_seq and fold_seq are evaluated over random splits (law testing) */
-    bool one_by_one; /* no body is run on many elements at once: for tests that hold the quick path against the plain one */
+    bool one_by_one; /* no body is run on many elements at once: for tests that hold the quick path against the plain
+                        one */
 } loom_interp_options;
 
-/* Counters of work: compiled code is held against these. scalar_evaluations: primitives and conversions, weighted as in the
- * table of primitives, and 5 n log2 n for a transform. elements_moved: scalars written into arrays. steps: of a parallel
- * machine; one for each operation on whole arrays, those of a map's deepest element and one more for a map, those of the
- * operator times log2 n for a fold or scan. All are the same however the evaluation goes about it. */
+/* Counters of work: compiled code is held against these. scalar_evaluations: primitives and conversions, weighted as in
+ * the table of primitives, and 5 n log2 n for a transform. elements_moved: scalars written into arrays. steps: of a
+ * parallel machine; one for each operation on whole arrays, those of a map's deepest element and one more for a map,
+ * those of the operator times log2 n for a fold or scan. All are the same however the evaluation goes about it. */
 typedef struct loom_interp_counters {
     uint64_t scalar_evaluations, elements_moved, steps;
 } loom_interp_counters;

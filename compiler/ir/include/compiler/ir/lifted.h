@@ -255,7 +255,8 @@ LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
  * distinct.
  *  - Site LOOM_NONE: cannot trap, or is known not to.
  */
-#define LOOM_LIFTED_MAX_AXES 64 /* of one operation; index sets are 64-bit masks, values have LOOM_MAX_DEPTH own axes  \
-                                 */
+#define LOOM_LIFTED_MAX_AXES                                                                                           \
+    64 /* of one operation; index sets are 64-bit masks, values have LOOM_MAX_DEPTH own axes                           \
+        */
 
 #endif

@@ -22,7 +22,8 @@
 
 #define LOOM_PRIMS(X)                                                                                                  \
     X(ADD, "+", 2, NUM2)                                                                                               \
-    X(SUB, "-", 2, NUM2) X(MUL, "*", 2, NUM2) X(DIV, "/", 2, NUM2 /* floats, complex */) X(FLOORDIV, "idiv", 2, INT2)  \
+    X(SUB, "-", 2, NUM2)                                                                                               \
+    X(MUL, "*", 2, NUM2) X(DIV, "/", 2, NUM2 /* floats, complex */) X(FLOORDIV, "idiv", 2, INT2)                       \
         X(FLOORMOD, "%", 2, INT2) X(QUOT, "//", 2, INT2) X(REM, "%%", 2, INT2)                                         \
             X(FMOD, "fmod", 2, FLT2 /* Weft % on floats: sign of the divisor, as floor */) X(POW, "**", 2, REAL2) X(   \
                 NEG, "neg", 1, NUM1) X(ABS, "abs", 1, NUM1 /* complex: see CABS */) X(SGN, "sgn", 1, NUM1)             \
