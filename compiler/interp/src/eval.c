@@ -209,21 +209,6 @@ static loom_status *eval_op(evaluation *ev, loom_node_id id, slot *result) {
     return loom_error(LOOM_E_INTERNAL, "operation %u in a body", n->op);
 }
 
-/* One step of a parallel machine: an operation on whole arrays. Operations with bodies add those of their elements. */
-static bool is_step(loom_op op) {
-    switch (op) {
-    case LOOM_OP_CLAIM:
-    case LOOM_OP_DIM:
-    case LOOM_OP_INDEX:
-    case LOOM_OP_LENGTH:
-    case LOOM_OP_ZIP:
-    case LOOM_OP_UNZIP:
-    case LOOM_OP_SEQ_ROWS:
-    case LOOM_OP_SEQ_FROM: return false;
-    default: return op >= LOOM_OP_ARRAY;
-    }
-}
-
 static loom_status *eval_node(evaluation *ev, loom_node_id id) {
     const loom_node *n = &ev->program->nodes[id];
     slot result = {.raw = {0}};
@@ -231,7 +216,7 @@ static loom_status *eval_node(evaluation *ev, loom_node_id id) {
     if (status) return place_error(ev, n, status);
     if (heap_exhausted(&ev->heap)) return place_error(ev, n, heap_over(&ev->heap, 0));
     LOOM_TRY(check_effort(ev, n));
-    ev->steps += is_step((loom_op)n->op);
+    ev->steps += (uint64_t)loom_op_table[n->op].steps;
     if (ev->any_last[id]) drop_last(ev, n);
     ev->env[id] = result;
     return NULL;

@@ -4,7 +4,7 @@
 #include <math.h>
 
 const loom_op_info loom_op_table[LOOM_OPS] = {
-#define X(name, text, operands, bodies, note) [LOOM_OP_##name] = {text, operands, bodies, note},
+#define X(name, text, operands, bodies, steps, note) [LOOM_OP_##name] = {text, operands, bodies, steps, note},
     LOOM_CORE_OPS(X)
 #undef X
 };

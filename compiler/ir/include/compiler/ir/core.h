@@ -44,64 +44,65 @@ typedef struct loom_type {
 } loom_type;
 
 /* ---- operations ----
- * X(NAME, text, operands, bodies, note): operands/bodies: a count, or -1 for "any number" (see note).
+ * X(NAME, text, operands, bodies, steps, note): operands/bodies: a count, or -1 for "any number" (see note); steps: 1
+ * for an operation on whole arrays (a barrier when each operation runs over the whole chunk), 0 for what moves nothing.
  * `ne`, `op` etc. as in WEFT.md. An elementwise operator body of 2 parameters is (accumulated, next). */
 #define LOOM_CORE_OPS(X)                                                                                               \
-    X(PARAM, "param", 0, 0, "parameter of the body that it begins; aux = its position")                                \
-    X(CONST, "const", 0, 0, "scalar constant; aux = index into constants")                                             \
-    X(PRIM, "prim", -1, 0, "scalar primitive `prim` on scalars (see prim.h)")                                          \
-    X(CONVERT, "convert", 1, 0, "scalar to the node's scalar type: WEFT `T x`")                                        \
-    X(TUPLE, "tuple", -1, 0, "tuple of the operands")                                                                  \
-    X(PROJECT, "project", 1, 0, "field aux of a tuple")                                                                \
-    X(CALL, "call", -1, 0, "call of function aux with the operands; functions have smaller indices than callers")      \
-    X(IF, "if", 1, 2, "condition; then-body, else-body, no parameters")                                                \
-    X(LOOP_FOR, "for", 2, 1, "count n (i64), initial state; body (i, state) -> state")                                 \
-    X(LOOP_WHILE, "while", 1, 2, "initial state; test body (state) -> bool, step body (state) -> state")               \
-    X(ASSERT, "assert", 2, 0, "condition, value: the value, or an error")                                              \
-    X(CLAIM, "claim", -1, 0,                                                                                           \
+    X(PARAM, "param", 0, 0, 0, "parameter of the body that it begins; aux = its position")                             \
+    X(CONST, "const", 0, 0, 0, "scalar constant; aux = index into constants")                                          \
+    X(PRIM, "prim", -1, 0, 0, "scalar primitive `prim` on scalars (see prim.h)")                                       \
+    X(CONVERT, "convert", 1, 0, 0, "scalar to the node's scalar type: WEFT `T x`")                                     \
+    X(TUPLE, "tuple", -1, 0, 0, "tuple of the operands")                                                               \
+    X(PROJECT, "project", 1, 0, 0, "field aux of a tuple")                                                             \
+    X(CALL, "call", -1, 0, 0, "call of function aux with the operands; functions have smaller indices than callers")   \
+    X(IF, "if", 1, 2, 0, "condition; then-body, else-body, no parameters")                                             \
+    X(LOOP_FOR, "for", 2, 1, 0, "count n (i64), initial state; body (i, state) -> state")                              \
+    X(LOOP_WHILE, "while", 1, 2, 0, "initial state; test body (state) -> bool, step body (state) -> state")            \
+    X(ASSERT, "assert", 2, 0, 0, "condition, value: the value, or an error")                                           \
+    X(CLAIM, "claim", -1, 0, 0,                                                                                        \
       "array, then one i64 per claimed level; aux = bit mask of claimed levels (bit 0 outermost)")                     \
-    X(DIM, "dim", 1, 0, "i64: extent of level aux of an array, by first rows; 0 where there is no row")                \
-    X(ARRAY, "array", -1, 0, "array literal; at least one operand (an empty one is REPLICATE 0)")                      \
-    X(INDEX, "index", -1, 0, "array, then 1..depth i64 indices")                                                       \
-    X(SLICE, "slice", -1, 0, "array, from, to, step: outermost level; aux bits 0,1,2: from, to, step present")         \
-    X(UPDATE, "update", -1, 0, "array, value, then i64 indices: functional update")                                    \
-    X(LENGTH, "length", 1, 0, "i64: extent of the outermost level")                                                    \
-    X(MAP, "map", -1, 1, "arrays of equal length; body of as many parameters")                                         \
-    X(GENERATE, "generate", -1, 1, "1..3 extents (i64); body of as many i64 parameters; result nested that deep")      \
-    X(IOTA, "iota", 1, 0, "[0, 1, ..., n-1] of the result's integer element type")                                     \
-    X(REPLICATE, "replicate", 2, 0, "n, value")                                                                        \
-    X(ZIP, "zip", -1, 0, "arrays of equal length -> array of tuples")                                                  \
-    X(UNZIP, "unzip", 1, 0, "array of tuples -> tuple of arrays")                                                      \
-    X(FOLD, "fold", 2, 1, "ne, array; op body (a, x)")                                                                 \
-    X(FOLD1, "fold1", 1, 1, "non-empty array; op body")                                                                \
-    X(SCAN, "scan", 2, 1, "ne, array; op; aux: loom_scan_kind")                                                        \
-    X(FILTER, "filter", 1, 1, "array; predicate")                                                                      \
-    X(PERMUTE, "permute", 3, 1, "dest, indices, values; op; aux = r, number of dest levels indexed")                   \
-    X(SCATTER, "scatter", 3, 0, "dest, indices, values; last in source order wins; aux = r")                           \
-    X(GATHER, "gather", 2, 0, "array, indices (array of i64, nested at will)")                                         \
-    X(BACKPERMUTE, "backpermute", 2, 1,                                                                                \
+    X(DIM, "dim", 1, 0, 0, "i64: extent of level aux of an array, by first rows; 0 where there is no row")             \
+    X(ARRAY, "array", -1, 0, 1, "array literal; at least one operand (an empty one is REPLICATE 0)")                   \
+    X(INDEX, "index", -1, 0, 0, "array, then 1..depth i64 indices")                                                    \
+    X(SLICE, "slice", -1, 0, 1, "array, from, to, step: outermost level; aux bits 0,1,2: from, to, step present")      \
+    X(UPDATE, "update", -1, 0, 1, "array, value, then i64 indices: functional update")                                 \
+    X(LENGTH, "length", 1, 0, 0, "i64: extent of the outermost level")                                                 \
+    X(MAP, "map", -1, 1, 1, "arrays of equal length; body of as many parameters")                                      \
+    X(GENERATE, "generate", -1, 1, 1, "1..3 extents (i64); body of as many i64 parameters; result nested that deep")   \
+    X(IOTA, "iota", 1, 0, 1, "[0, 1, ..., n-1] of the result's integer element type")                                  \
+    X(REPLICATE, "replicate", 2, 0, 1, "n, value")                                                                     \
+    X(ZIP, "zip", -1, 0, 0, "arrays of equal length -> array of tuples")                                               \
+    X(UNZIP, "unzip", 1, 0, 0, "array of tuples -> tuple of arrays")                                                   \
+    X(FOLD, "fold", 2, 1, 1, "ne, array; op body (a, x)")                                                              \
+    X(FOLD1, "fold1", 1, 1, 1, "non-empty array; op body")                                                             \
+    X(SCAN, "scan", 2, 1, 1, "ne, array; op; aux: loom_scan_kind")                                                     \
+    X(FILTER, "filter", 1, 1, 1, "array; predicate")                                                                   \
+    X(PERMUTE, "permute", 3, 1, 1, "dest, indices, values; op; aux = r, number of dest levels indexed")                \
+    X(SCATTER, "scatter", 3, 0, 1, "dest, indices, values; last in source order wins; aux = r")                        \
+    X(GATHER, "gather", 2, 0, 1, "array, indices (array of i64, nested at will)")                                      \
+    X(BACKPERMUTE, "backpermute", 2, 1, 1,                                                                             \
       "dest, array; body: index of dest (aux = r i64 parameters) -> i64 or tuple of i64")                              \
-    X(TRANSPOSE, "transpose", 1, 0, "two outer levels; rows must agree in length")                                     \
-    X(FLATTEN, "flatten", 1, 0, "two outer levels into one")                                                           \
-    X(UNFLATTEN, "unflatten", 3, 0, "n, m, array")                                                                     \
-    X(CONCAT, "concat", -1, 0, "two or more arrays end to end (++)")                                                   \
-    X(REVERSE, "reverse", 1, 0, "")                                                                                    \
-    X(ROTATE, "rotate", 2, 0, "r, array: element i of the result is element (i + r) mod n, as Futhark")                \
-    X(FFT, "fft", 1, 0, "all levels of the argument; complex; aux 0 forward (unscaled), 1 inverse (1/N)")              \
-    X(SEQ_ROWS, "rows", 1, 0, "array -> sequence of its elements")                                                     \
-    X(SEQ_MAP, "map_seq", -1, 1, "sequences; body of as many parameters (zip_with_seq)")                               \
-    X(SEQ_FILTER, "filter_seq", 1, 1, "sequence; predicate")                                                           \
-    X(SEQ_ENUMERATE, "enumerate_seq", 1, 0, "sequence -> sequence of (i64, element)")                                  \
-    X(SEQ_SCAN, "scan_seq", 2, 1, "ne, sequence; op")                                                                  \
-    X(SEQ_FOLD, "fold_seq", 2, 1, "ne, sequence; op")                                                                  \
-    X(SEQ_PERMUTE, "permute_seq", 3, 1, "dest, sequence of indices, sequence of values; op; aux = r")                  \
-    X(SEQ_REDUCE, "reduce_seq", 2, 2, "zero, sequence; step body (acc, chunk array), merge body (a, b)")               \
-    X(SEQ_FROM, "from_seq", 1, 0, "sequence -> array")                                                                 \
-    X(SEQ_GROUP, "group_seq", 2, 2,                                                                                    \
+    X(TRANSPOSE, "transpose", 1, 0, 1, "two outer levels; rows must agree in length")                                  \
+    X(FLATTEN, "flatten", 1, 0, 1, "two outer levels into one")                                                        \
+    X(UNFLATTEN, "unflatten", 3, 0, 1, "n, m, array")                                                                  \
+    X(CONCAT, "concat", -1, 0, 1, "two or more arrays end to end (++)")                                                \
+    X(REVERSE, "reverse", 1, 0, 1, "")                                                                                 \
+    X(ROTATE, "rotate", 2, 0, 1, "r, array: element i of the result is element (i + r) mod n, as Futhark")             \
+    X(FFT, "fft", 1, 0, 1, "all levels of the argument; complex; aux 0 forward (unscaled), 1 inverse (1/N)")           \
+    X(SEQ_ROWS, "rows", 1, 0, 0, "array -> sequence of its elements")                                                  \
+    X(SEQ_MAP, "map_seq", -1, 1, 1, "sequences; body of as many parameters (zip_with_seq)")                            \
+    X(SEQ_FILTER, "filter_seq", 1, 1, 1, "sequence; predicate")                                                        \
+    X(SEQ_ENUMERATE, "enumerate_seq", 1, 0, 1, "sequence -> sequence of (i64, element)")                               \
+    X(SEQ_SCAN, "scan_seq", 2, 1, 1, "ne, sequence; op")                                                               \
+    X(SEQ_FOLD, "fold_seq", 2, 1, 1, "ne, sequence; op")                                                               \
+    X(SEQ_PERMUTE, "permute_seq", 3, 1, 1, "dest, sequence of indices, sequence of values; op; aux = r")               \
+    X(SEQ_REDUCE, "reduce_seq", 2, 2, 1, "zero, sequence; step body (acc, chunk array), merge body (a, b)")            \
+    X(SEQ_FROM, "from_seq", 1, 0, 0, "sequence -> array")                                                              \
+    X(SEQ_GROUP, "group_seq", 2, 2, 1,                                                                                 \
       "n, sequence; keys body (element) -> []i64, group body (k: i64, ys: seq) -> b; -> seq b")
 
 typedef enum loom_op {
-#define X(name, text, operands, bodies, note) LOOM_OP_##name,
+#define X(name, text, operands, bodies, steps, note) LOOM_OP_##name,
     LOOM_CORE_OPS(X)
 #undef X
     LOOM_OPS
@@ -114,10 +115,12 @@ typedef enum loom_scan_kind {
     LOOM_SCAN_TOTAL
 } loom_scan_kind;
 
-/* Row of the table of operations; more columns (cost: work, steps) are added here, once. */
+/* Row of the table of operations; more columns are added here, once. Work is counted by the interpreter: evaluations of
+ * primitives weighted by loom_prim_info.work, and scalars moved. */
 typedef struct loom_op_info {
     const char *name;
     int n_operands, n_bodies;
+    int steps;
     const char *note;
 } loom_op_info;
 extern const loom_op_info loom_op_table[LOOM_OPS];
