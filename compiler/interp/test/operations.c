@@ -600,3 +600,19 @@ LOOM_TEST(interp_values, irregular_values_come_back_as_they_were) {
     }
     done(&b);
 }
+
+/* As deep as the checker allows: the evaluation recurses once a body. */
+LOOM_TEST(interp_control, deepest_nesting) {
+    built b = START("i64");
+    loom_body_id bodies[LOOM_MAX_BODY_NESTING];
+    for (int k = 1; k < LOOM_MAX_BODY_NESTING; k++) bodies[k] = BODY(&b, "i64", "i64");
+    loom_node_id inner = arg(&b, bodies[LOOM_MAX_BODY_NESTING - 1], 1);
+    for (int k = LOOM_MAX_BODY_NESTING - 1; k > 0; k--) {
+        loom_build_close(b.p, bodies[k], PRIM(&b, ADD, "i64", inner, i64(&b, 1)));
+        loom_node_id state = k > 1 ? arg(&b, bodies[k - 1], 1) : param(&b, 0);
+        inner = NODE1(&b, LOOP_FOR, "i64", 0, bodies[k], i64(&b, 1), state);
+    }
+    finish(&b, inner);
+    EXPECT(&b, "256", "i64 1");
+    done(&b);
+}

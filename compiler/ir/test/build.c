@@ -83,12 +83,12 @@ LOOM_TEST(ir_print, sum) {
     loom_arena *arena = loom_arena_create(0);
     char *text = printed(sample_sum(arena));
     LOOM_CHECK_STR(text, "entry sum (%0 xs: []f32) -> f32\n"
-                            "  %1: f32 = const 0\n"
-                            "  b1 (%2: f32, %3: f32)\n"
-                            "    %4: f32 = + %2 %3\n"
-                            "    -> %4\n"
-                            "  %5: f32 = fold %1 %0 b1\n"
-                            "  -> %5\n\n");
+                         "  %1: f32 = const 0\n"
+                         "  b1 (%2: f32, %3: f32)\n"
+                         "    %4: f32 = + %2 %3\n"
+                         "    -> %4\n"
+                         "  %5: f32 = fold %1 %0 b1\n"
+                         "  -> %5\n\n");
     free(text);
     loom_arena_destroy(arena);
 }

@@ -198,3 +198,18 @@ LOOM_TEST(ir_check, no_traversal_inside_map) {
     refused(p, "traverses a sequence");
     loom_arena_destroy(arena);
 }
+
+LOOM_TEST(ir_check, width_of_tuples_and_number_of_nodes) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_program *p = loom_program_create(arena);
+    loom_type_id fields[LOOM_MAX_TUPLE + 1];
+    for (int i = 0; i <= LOOM_MAX_TUPLE; i++) fields[i] = loom_type_scalar(p, LOOM_F32);
+    loom_type_tuple(p, LOOM_MAX_TUPLE, fields, NULL);
+    LOOM_OK(loom_program_check(p));
+    loom_type_tuple(p, LOOM_MAX_TUPLE + 1, fields, NULL);
+    refused(p, "1025 fields, at most 1024");
+    p = sample_sum(arena);
+    p->n_nodes = LOOM_MAX_NODES + 1;
+    refused(p, "nodes");
+    loom_arena_destroy(arena);
+}

@@ -1,3 +1,4 @@
+#include "wire.h"
 #include "loom_test.h"
 #include "samples.h"
 
@@ -136,4 +137,46 @@ LOOM_TEST(ir_wire, budget_of_the_arena_is_a_limit) {
     free(bytes);
     loom_arena_destroy(small);
     loom_arena_destroy(keep);
+}
+
+/* A field of `count` one-byte elements behind the version. malloc'ed. */
+static char *column_of(char tag, uint32_t count, size_t *length) {
+    char *bytes = calloc(1, count + 16), *at = bytes;
+    *at++ = 8, *at++ = 1, *at++ = tag;
+    for (uint32_t n = count; n >= 128 || (*at++ = (char)n, false); n >>= 7) *at++ = (char)(n | 128);
+    *length = (size_t)(at - bytes) + count;
+    return bytes;
+}
+
+static void column_refused(int field, uint32_t most) {
+    size_t length;
+    char *bytes = column_of((char)(field << 3 | 2), most + 1, &length);
+    loom_status *status = loom_program_scan(bytes, length);
+    LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_LIMIT);
+    loom_status_free(status);
+    free(bytes);
+    bytes = column_of((char)(field << 3 | 2), most, &length);
+    status = loom_program_scan(bytes, length); /* other columns are missing, but this one is not too long */
+    LOOM_CHECK(loom_status_code(status) != LOOM_E_LIMIT);
+    loom_status_free(status);
+    free(bytes);
+}
+
+LOOM_TEST(ir_wire, limits_of_the_scan) {
+    column_refused(3, LOOM_MAX_WIRE_TYPES);
+    column_refused(4, LOOM_MAX_NODES);
+    column_refused(5, LOOM_MAX_NODES);
+    column_refused(8, 8 * LOOM_MAX_NODES);
+    column_refused(13, 2 * LOOM_MAX_WIRE_FILES);
+    loom_status *status = loom_program_scan("", (size_t)LOOM_MAX_PROGRAM_BYTES + 1);
+    LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_LIMIT);
+    loom_status_free(status);
+    size_t n = LOOM_MAX_WIRE_STRINGS + 1;
+    char *bytes = malloc(2 + 2 * n);
+    memcpy(bytes, "\x08\x01", 2);
+    for (size_t i = 0; i < n; i++) memcpy(bytes + 2 + 2 * i, "\x12\x00", 2);
+    status = loom_program_scan(bytes, 2 + 2 * n);
+    LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_LIMIT);
+    loom_status_free(status);
+    free(bytes);
 }
