@@ -4,8 +4,8 @@
  *   avoided    neither elements nor extents depend on the element that a map around is at: one copy serves all
  *   regular    elements depend on it, extents do not
  *   irregular  some extent does
- * Two levels with the same descriptor have the same extent whenever they stand in the same context; different ones may be
- * equal all the same. For loops the analysis also tells whether all elements take the same number of turns.
+ * Two levels with the same descriptor have the same extent whenever they stand in the same context; different ones may
+ * be equal all the same. For loops the analysis also tells whether all elements take the same number of turns.
  *
  * Without knowledge of data: parameters claim nothing by themselves; what a size claims is a CLAIM node.
  * Threads: a call uses only its arena. Cost: linear in the program for each level of loop nesting, bounded by a budget
@@ -15,13 +15,18 @@
 
 #include "compiler/ir/core.h"
 
-typedef enum loom_shape_rep { LOOM_SHAPE_AVOIDED, LOOM_SHAPE_REGULAR, LOOM_SHAPE_IRREGULAR } loom_shape_rep;
+typedef enum loom_shape_rep {
+    LOOM_SHAPE_AVOIDED,
+    LOOM_SHAPE_REGULAR,
+    LOOM_SHAPE_IRREGULAR
+} loom_shape_rep;
 typedef struct loom_shapes loom_shapes;
 
 /* Analyses function `f` of a checked program as if called from outside. */
 loom_shapes *loom_shapes_analyse(loom_arena *arena, const loom_program *program, uint32_t f);
 loom_shape_rep loom_shapes_rep(const loom_shapes *shapes, loom_node_id node);
-/* Loops: every element takes the same number of turns; IF: every element takes the same branch. True for other nodes. */
+/* Loops: every element takes the same number of turns; IF: every element takes the same branch. True for other nodes.
+ */
 bool loom_shapes_uniform(const loom_shapes *shapes, loom_node_id node);
 /* "[14][%3]f64": constants, the node that gives an extent, "?n" for an unknown one, "*" where rows differ; a tuple as
  * "(leaf, leaf)". In the arena. */
