@@ -141,7 +141,7 @@ static loom_status *plan_axis(loom_ffts *ffts, loom_fft *fft, uint32_t d) {
     for (uint32_t k = d + 1; k < fft->shape.rank; k++) a->inner *= fft->shape.extents[k];
     int64_t width = STRIP_BYTES / (int64_t)fft->api->element;
     a->width = a->inner < width ? a->inner : width;
-    size_t bytes = (size_t)(column_stride(a->length) * a->width) * fft->api->element;
+    size_t bytes = 2 * (size_t)(column_stride(a->length) * a->width) * fft->api->element; /* before and after */
     if (bytes > fft->scratch_bytes) fft->scratch_bytes = bytes;
     return plan_row(ffts, fft, d, &a->fft);
 }
@@ -337,15 +337,17 @@ static void strip_of_columns(const pass *p, char *scratch, int64_t s) {
     } else {
         gather_pair((const pair *)base, a->inner, (pair *)scratch, stride, a->length, width);
     }
+    /* Out of place, into a second strip: FFTW's in-place plans copy each column once more. */
+    char *done = scratch + (size_t)(stride * a->width) * element;
     for (int64_t c = 0; c < width; c++) {
-        char *column = scratch + (size_t)(c * stride) * element;
-        strip_unscaled(a->fft, column, column, 1);
+        char *column = done + (size_t)(c * stride) * element;
+        strip_unscaled(a->fft, scratch + (size_t)(c * stride) * element, column, 1);
         if (p->factor != 1) scale(dtype, column, a->length, p->factor);
     }
     if (dtype == LOOM_C64) {
-        scatter_uint64_t((const uint64_t *)scratch, stride, (uint64_t *)base, a->inner, a->length, width);
+        scatter_uint64_t((const uint64_t *)done, stride, (uint64_t *)base, a->inner, a->length, width);
     } else {
-        scatter_pair((const pair *)scratch, stride, (pair *)base, a->inner, a->length, width);
+        scatter_pair((const pair *)done, stride, (pair *)base, a->inner, a->length, width);
     }
 }
 
