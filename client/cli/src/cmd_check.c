@@ -41,7 +41,7 @@ static loom_status *format_file(loom_client_program *p, size_t i, const char *pa
     char *text;
     loom_status *status = loom_syntax_format(&p->files[i], &p->diagnostics, &text);
     if (status) {
-        loom_diagnostics_print(&p->diagnostics, p->files, p->n_files, stderr);
+        loom_diagnostics_print(&p->diagnostics, &p->files[i], 1, stderr); /* their spans know this file alone */
         return status;
     }
     size_t length = strlen(text);
@@ -120,8 +120,10 @@ static loom_status *explain_ast(const char **paths, int n) {
     loom_client_program *p;
     LOOM_TRY(loom_client_read(paths, (size_t)n, &p));
     loom_status *status = NULL;
-    for (int i = 0; i < n && !status; i++) status = loom_syntax_print_ast(&p->files[i], &p->diagnostics, stdout);
-    if (status) loom_diagnostics_print(&p->diagnostics, p->files, p->n_files, stderr);
+    for (int i = 0; i < n && !status; i++) {
+        status = loom_syntax_print_ast(&p->files[i], &p->diagnostics, stdout);
+        if (status) loom_diagnostics_print(&p->diagnostics, &p->files[i], 1, stderr);
+    }
     loom_client_program_free(p);
     return status;
 }

@@ -47,6 +47,7 @@ void loom_client_program_free(loom_client_program *program) {
     for (size_t i = 0; i < program->n_files; i++) free(program->texts[i]);
     free(program->texts);
     free(program->files);
+    loom_diagnostics_free(&program->diagnostics);
     loom_arena_destroy(program->arena);
     free(program);
 }
