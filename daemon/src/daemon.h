@@ -39,6 +39,10 @@
 #define LOOM_FIRST_LEASE_BLOCKS 8
 /* A lease without progress for so long goes to another worker, though its holder still sends beats. */
 #define LOOM_LEASE_DEADLINE 600.0
+/* What a worker has folded is handed over so often at least, so that its death costs no more, but at most a twentieth
+ * of the time is spent on it. */
+#define LOOM_HANDOVER_SECONDS 60.0
+#define LOOM_HANDOVER_SHARE   0.05
 /* Parts of a streamed result that the client has not taken yet. */
 #define LOOM_PARTS_AHEAD 16
 
@@ -91,13 +95,14 @@ typedef struct loom_job_plan {
 typedef struct loom_seat {
     loom_job_plan *plan;
     loom_worker *worker; /* NULL once it is gone: kept for its times */
-    bool open;           /* `epoch` is current in the ledger */
-    bool delta_sent;
+    bool open;           /* `epoch` takes blocks; one that is being handed over is its DELTA task's */
     loom_epoch epoch;
+    double opened;   /* when */
     int outstanding; /* FOLD tasks */
     int64_t next;    /* block behind its last lease */
     double rate;     /* elements a second; 0: not known */
     double compute, handover, wait;
+    double last_handover; /* seconds the last one took */
 } loom_seat;
 
 typedef struct loom_piece {
@@ -185,6 +190,7 @@ typedef struct loom_daemon_options {
     const char *binaries;       /* folder of gridloom-compile */
     const char *cache;          /* of object code; NULL: in the store */
     const char *spool;          /* preferred folder for objects, or NULL: the store's alone */
+    double handover;            /* seconds between hand-overs of a worker; 0: LOOM_HANDOVER_SECONDS */
     int64_t parent;             /* embedded: ends with this process; 0: none */
     const char *const *scratch; /* folders to remove when that process has died without doing so */
     size_t n_scratch;
@@ -272,6 +278,7 @@ void loom_task_progress(loom_worker *w, uint64_t task, uint64_t blocks);
 void loom_stage_send_parts(loom_job_stage *stage);
 void loom_stage_part_acknowledged(loom_job *job, uint64_t first_block);
 void loom_stage_take_piece(loom_job_stage *stage, uint32_t output); /* the one piece left is the slot's value */
-void loom_stage_fence(loom_job_stage *stage, loom_seat *seat);      /* its epoch, with all it holds */
+/* The epoch, with all it holds; its worker, unless NULL, is told. */
+void loom_stage_fence(loom_job_stage *stage, loom_epoch epoch, const loom_job_plan *plan, loom_worker *worker);
 
 #endif

@@ -132,7 +132,11 @@ void loom_worker_lost(loom_worker *w, const char *why) {
     loom_socket_forget(d->socket, w->peer.bytes, w->peer.length);
     while (w->tasks.n) {
         loom_task *task = w->tasks.at[w->tasks.n - 1];
-        if (task->kind != WIRE__TASK_KIND__FOLD && task->kind != WIRE__TASK_KIND__DELTA) task->stage->releases++;
+        if (task->kind == WIRE__TASK_KIND__DELTA) {
+            loom_stage_fence(task->stage, task->epoch, task->plan, NULL);
+        } else if (task->kind != WIRE__TASK_KIND__FOLD) {
+            task->stage->releases++;
+        }
         loom_task_drop(task);
     }
     for (size_t i = 0; i < d->jobs.n; i++) {
@@ -142,8 +146,10 @@ void loom_worker_lost(loom_worker *w, const char *why) {
             for (size_t k = 0; k < stage->seats.n; k++) {
                 loom_seat *seat = stage->seats.at[k];
                 if (seat->worker != w) continue;
+                if (seat->open) loom_stage_fence(stage, seat->epoch, seat->plan, NULL);
                 seat->worker = NULL;
-                loom_stage_fence(stage, seat);
+                seat->open = false;
+                seat->next = -1;
             }
         }
     }

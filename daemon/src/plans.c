@@ -269,6 +269,21 @@ static loom_status *request_stage(loom_job_plan *plan) {
     return NULL;
 }
 
+static loom_status *check_whole(const loom_job_stage *stage) {
+    if (stage->graph->kind != LOOM_STAGE_WHOLE) return NULL;
+    for (uint32_t i = 0; i < stage->graph->n_streams; i++) {
+        const Wire__Stream *stream = stage->job->streams[stage->graph->streams[i]];
+        for (size_t k = 0; k < stream->n_segments && stream->n_segments > 1; k++) {
+            if (!stream->segments[k]->constants) continue;
+            return loom_error(LOOM_E_LIMIT,
+                              "%s has %zu segments with constant fields of their own, and the program is "
+                              "interpreted as a whole, which takes one",
+                              stage->job->graph->slots[stage->graph->streams[i]].name, stream->n_segments);
+        }
+    }
+    return NULL;
+}
+
 /* A whole program is interpreted by definition, and so is a stage over an empty stream, whose shapes nobody knows. */
 static bool never_compiled(const loom_job_stage *stage) {
     return stage->graph->kind == LOOM_STAGE_WHOLE || (stage->blocks && stage->blocks->n_blocks == 0);
@@ -285,11 +300,12 @@ loom_job_plan *loom_plan_for(loom_job_stage *stage, uint32_t class, const loom_w
     plan->class = class;
     plan->target = loom_xstrdup(worker->target);
     loom_list_add(&stage->plans, plan);
-    if (never_compiled(stage)) {
+    loom_status *status = check_whole(stage);
+    if (!status && never_compiled(stage)) {
         plan->ready = plan->interpret = true;
         return plan;
     }
-    loom_status *status = request_stage(plan);
+    if (!status) status = request_stage(plan);
     if (status) loom_job_fail(stage->job, status);
     return NULL;
 }
@@ -375,15 +391,23 @@ static double bytes_per_element(const loom_job_plan *plan) {
     return bytes;
 }
 
+/* A whole program pulls its streams to their ends: constants are had of streams that are one segment. */
+static uint32_t segment_of(const loom_job_plan *plan, uint32_t stream) {
+    const loom_job_stage *stage = plan->stage;
+    return stage->blocks ? stage->blocks->classes[plan->class].segments[stream] : 0;
+}
+
 static void fill_streams(const loom_job_plan *plan, Wire__OpenRun *open) {
     const loom_job_stage *stage = plan->stage;
-    if (!stage->blocks || !stage->blocks->n_classes) return;
-    open->segments = stage->blocks->classes[plan->class].segments;
-    open->n_segments = stage->graph->n_streams;
-    open->n_has_constants = stage->graph->n_streams;
-    open->has_constants = loom_xcalloc(stage->graph->n_streams + 1, sizeof *open->has_constants);
-    for (uint32_t i = 0; i < stage->graph->n_streams; i++) {
-        open->has_constants[i] = stage->blocks->streams[i]->segments[open->segments[i]]->constants != NULL;
+    uint32_t n = stage->graph->n_streams;
+    if (stage->blocks && !stage->blocks->n_classes) return;
+    open->segments = loom_xcalloc((size_t)n + 1, sizeof *open->segments);
+    open->has_constants = loom_xcalloc((size_t)n + 1, sizeof *open->has_constants);
+    open->n_segments = open->n_has_constants = n;
+    for (uint32_t i = 0; i < n; i++) {
+        const Wire__Stream *stream = stage->job->streams[stage->graph->streams[i]];
+        open->segments[i] = segment_of(plan, i);
+        open->has_constants[i] = stream->n_segments && stream->segments[open->segments[i]]->constants;
     }
     open->bytes_per_element = bytes_per_element(plan);
 }
@@ -420,6 +444,7 @@ void loom_worker_open(loom_worker *w, loom_job_plan *plan) {
         loom_packet_add_copy(packet, plan->object, plan->object_length);
     }
     loom_socket_send(w->daemon->socket, w->peer.bytes, w->peer.length, packet);
+    free(open.segments);
     free(open.has_constants);
     free(objects);
     free(list);

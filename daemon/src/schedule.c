@@ -39,7 +39,6 @@ void loom_task_drop(loom_task *task) {
     if (task->kind == WIRE__TASK_KIND__FINISH) task->stage->outputs[task->output].finishing = NULL;
     if (task->stage->running == task) task->stage->running = NULL;
     if (task->kind == WIRE__TASK_KIND__FOLD) task->seat->outstanding--;
-    if (task->kind == WIRE__TASK_KIND__DELTA) task->seat->delta_sent = false;
     free(task);
 }
 
@@ -188,24 +187,34 @@ static loom_status *open_epoch(loom_job_stage *stage, loom_seat *seat) {
     seat->epoch = (loom_epoch){d->incarnation, ++d->next_epoch};
     LOOM_TRY(loom_ledger_open(stage->ledger, seat->epoch));
     seat->open = true;
-    seat->delta_sent = false;
+    seat->opened = loom_seconds();
     return NULL;
 }
 
-static void send_delta(loom_job_stage *stage, loom_seat *seat) {
+/* The epoch goes with the task; blocks leased from now on belong to the next one. */
+static void send_delta(loom_seat *seat) {
     loom_task *task = loom_task_create(seat->plan, seat->worker, WIRE__TASK_KIND__DELTA);
     task->seat = seat;
     task->epoch = seat->epoch;
-    seat->delta_sent = true;
-    (void)stage;
+    seat->open = false;
     send_task(task, NULL);
+}
+
+static bool handover_is_due(const loom_seat *seat) {
+    double interval = seat->last_handover / LOOM_HANDOVER_SHARE, least = seat->worker->daemon->options.handover;
+    if (least <= 0) least = LOOM_HANDOVER_SECONDS;
+    if (interval < least) interval = least;
+    return seat->open && loom_seconds() - seat->opened > interval;
 }
 
 static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
     loom_seat *seat;
     loom_stretch free;
     if (!find_place(stage, w, &seat, &free)) return false;
-    if (seat->delta_sent) return false; /* its epoch is being handed over */
+    if (handover_is_due(seat)) {
+        send_delta(seat);
+        return true;
+    }
     loom_status *status = open_epoch(stage, seat);
     free.n = lease_size(stage, seat, free);
     if (!status) status = loom_ledger_lease(stage->ledger, seat->epoch, free);
@@ -220,7 +229,7 @@ static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
     seat->outstanding++;
     seat->next = free.first + free.n;
     send_task(task, &(extras){.blocks = stage->blocks});
-    if (stage->streams_out) send_delta(stage, seat);
+    if (stage->streams_out) send_delta(seat);
     return true;
 }
 
@@ -230,8 +239,8 @@ static bool hand_over(loom_job_stage *stage, loom_worker *w) {
     if (stage->fail_block < stage->blocks->n_blocks) return false; /* the job fails: nothing more is wanted */
     for (size_t i = 0; i < stage->seats.n; i++) {
         loom_seat *seat = stage->seats.at[i];
-        if (seat->worker != w || !seat->open || seat->outstanding || seat->delta_sent) continue;
-        send_delta(stage, seat);
+        if (seat->worker != w || !seat->open || seat->outstanding) continue;
+        send_delta(seat);
         return true;
     }
     return false;
@@ -330,9 +339,21 @@ static bool run_array(loom_job_stage *stage, loom_worker *w) {
     return true;
 }
 
+/* Partial results take room in the spool: where they pile up, merging comes before more blocks. */
+static bool is_crowded(const loom_job_stage *stage) {
+    size_t most = 2 * stage->job->daemon->workers.n + 2;
+    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
+        loom_piece *a, *b;
+        if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM || stage->outputs[i].pieces.n <= most) continue;
+        if (find_merge(stage, i, &a, &b)) return true;
+    }
+    return false;
+}
+
 static bool give_work(loom_job_stage *stage, loom_worker *w) {
     if (stage->state != LOOM_STAGE_RUNNING) return false;
     if (stage->graph->kind != LOOM_STAGE_TRAVERSAL) return run_array(stage, w);
+    if (is_crowded(stage)) return w->tasks.n == 0 && merge(stage, w);
     if (lease_blocks(stage, w)) return true;
     if (stage->job->ending) return false;
     bool waits_for_plan = loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) > 0 && !stage->streams_out;

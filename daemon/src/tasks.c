@@ -119,29 +119,25 @@ void loom_stage_part_acknowledged(loom_job *job, uint64_t first_block) {
     }
 }
 
-void loom_stage_fence(loom_job_stage *stage, loom_seat *seat) {
-    if (!seat->open) return;
+void loom_stage_fence(loom_job_stage *stage, loom_epoch epoch, const loom_job_plan *plan, loom_worker *worker) {
     int64_t freed;
-    loom_ledger_fence(stage->ledger, seat->epoch, &freed);
+    loom_ledger_fence(stage->ledger, epoch, &freed);
     stage->releases += freed;
-    seat->open = false;
-    seat->delta_sent = false;
-    seat->next = -1;
     if (freed) {
         loom_log(LOOM_LOG_WARN, "job %" PRIu64 ": %" PRId64 " blocks are free again", stage->job->id, freed);
     }
-    if (!seat->worker) return;
-    Wire__Epoch epoch = WIRE__EPOCH__INIT;
-    epoch.incarnation = seat->epoch.incarnation;
-    epoch.counter = seat->epoch.counter;
+    if (!worker) return;
+    Wire__Epoch wire = WIRE__EPOCH__INIT;
+    wire.incarnation = epoch.incarnation;
+    wire.counter = epoch.counter;
     Wire__Drop drop = WIRE__DROP__INIT;
     drop.job = stage->job->id;
-    drop.run = seat->plan->run;
-    drop.epoch = &epoch;
+    drop.run = plan->run;
+    drop.epoch = &wire;
     Wire__Message message = WIRE__MESSAGE__INIT;
     message.body_case = WIRE__MESSAGE__BODY_DROP;
     message.drop = &drop;
-    loom_daemon_send(stage->job->daemon, &seat->worker->peer, &message);
+    loom_daemon_send(stage->job->daemon, &worker->peer, &message);
 }
 
 /* ---- FOLD ---- */
@@ -254,7 +250,7 @@ static loom_status *make_pieces(loom_job_stage *stage, const Wire__TaskDone *don
     return NULL;
 }
 
-static loom_status *accept_delta(loom_job_stage *stage, loom_seat *seat, loom_epoch epoch, const Wire__TaskDone *done) {
+static loom_status *accept_delta(loom_job_stage *stage, loom_epoch epoch, const Wire__TaskDone *done) {
     LOOM_TRY(check_parts(stage, done));
     loom_stretch *blocks = loom_xcalloc(done->n_blocks + 1, sizeof *blocks);
     for (size_t i = 0; i < done->n_blocks; i++) {
@@ -265,8 +261,6 @@ static loom_status *accept_delta(loom_job_stage *stage, loom_seat *seat, loom_ep
     uint64_t delta = loom_daemon_next_id(stage->job->daemon);
     if (!status) status = loom_ledger_accept(stage->ledger, epoch, blocks, done->n_blocks, delta);
     if (!status) {
-        seat->open = false;
-        seat->delta_sent = false;
         for (size_t i = 0; i < done->n_parts; i++) {
             insert_piece(&stage->outputs[done->parts[i]->output].pieces, pieces[i]);
             pieces[i] = NULL;
@@ -284,9 +278,9 @@ static loom_status *accept_delta(loom_job_stage *stage, loom_seat *seat, loom_ep
 /* A delta that is refused, or could not be made, frees the blocks of its epoch. */
 static void delta_done(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
-    loom_seat *seat = task->seat;
+    task->seat->last_handover = done->handover;
     loom_status *status =
-        done->status ? loom_wire_status_restore(done->status) : accept_delta(stage, seat, task->epoch, done);
+        done->status ? loom_wire_status_restore(done->status) : accept_delta(stage, task->epoch, done);
     if (!status) {
         if (stage->streams_out) {
             loom_stage_send_parts(stage);
@@ -295,8 +289,8 @@ static void delta_done(loom_task *task, const Wire__TaskDone *done) {
         return;
     }
     discard(stage->job->daemon, done);
+    loom_stage_fence(stage, task->epoch, task->plan, task->worker);
     loom_code code = loom_status_code(status);
-    if (seat->open && loom_epoch_equal(seat->epoch, task->epoch)) loom_stage_fence(stage, seat);
     if (code == LOOM_E_CANCELLED || code == LOOM_E_DENIED) {
         loom_log_status(LOOM_LOG_WARN, status);
     } else {

@@ -147,6 +147,35 @@ static fetch *take_request(struct loom_server *server) {
     return NULL;
 }
 
+/* A run of elements that may cross segments, as only whole programs ask for: read by segment, and joined. */
+static loom_status *read_across(loom_source *source, int64_t first, int64_t count, loom_value **value) {
+    loom_value *joined = NULL;
+    for (uint32_t s = 0; s < source->n_segments; s++) {
+        int64_t from = source->segment_first[s] > first ? source->segment_first[s] : first;
+        int64_t end = source->segment_first[s + 1] < first + count ? source->segment_first[s + 1] : first + count;
+        if (from >= end) continue;
+        loom_value *part;
+        loom_status *status = loom_source_read(source, from, end - from, &part);
+        if (!status && joined) {
+            loom_value *two[] = {joined, part}, *both = NULL;
+            status = loom_value_concat(two, 2, &both);
+            loom_value_unref(part);
+            if (!status) {
+                loom_value_unref(joined);
+                joined = both;
+            }
+        } else if (!status) {
+            joined = part;
+        }
+        if (status) {
+            loom_value_unref(joined);
+            return status;
+        }
+    }
+    *value = joined;
+    return NULL;
+}
+
 static loom_status *read_one(const loom_session_job *job, const fetch *f, uint32_t param, loom_value **value) {
     const loom_job_description *d = job->description;
     loom_source *source = param < d->n_params && d->sources ? d->sources[param] : NULL;
@@ -158,7 +187,7 @@ static loom_status *read_one(const loom_session_job *job, const fetch *f, uint32
     uint64_t n = (uint64_t)source->n_elements;
     uint64_t first = f->first < n ? f->first : n, count = f->count < n - first ? f->count : n - first;
     if (count == 0) return NULL; /* this stream has ended before the others */
-    return loom_source_read(source, (int64_t)first, (int64_t)count, value);
+    return read_across(source, (int64_t)first, (int64_t)count, value);
 }
 
 static loom_packet *answer_packet(const loom_session_job *job, const fetch *f) {

@@ -439,6 +439,7 @@ LOOM_TEST(session, a_revived_worker_changes_nothing) {
 
 typedef struct site {
     char *folder, *endpoint, *bin;
+    const char *handover; /* seconds */
     pid_t daemon;
 } site;
 
@@ -454,7 +455,9 @@ static pid_t spawn(const char *bin, const char *name, const char *const *argumen
 
 static void start_daemon(site *t) {
     char *store = loom_xprintf("%s/store", t->folder);
-    t->daemon = spawn(t->bin, "gridloomd", (const char *[]){"--listen", t->endpoint, "--store", store, NULL});
+    const char *handover = t->handover ? t->handover : "60";
+    t->daemon = spawn(t->bin, "gridloomd",
+                      (const char *[]){"--listen", t->endpoint, "--store", store, "--handover", handover, NULL});
     free(store);
 }
 
@@ -463,13 +466,18 @@ static pid_t start_worker(const site *t) {
                  (const char *[]){"--connect", t->endpoint, "--threads", "1", "--memory", "268435456", NULL});
 }
 
-static void open_site(site *t, const char *delay) {
+static void open_site_with(site *t, const char *delay, const char *handover) {
+    t->handover = handover;
     setenv("GRIDLOOM_FAKE_DELAY", delay, 1);
     t->folder = loom_xstrdup("/tmp/loom-site-XXXXXX");
     LOOM_CHECK(mkdtemp(t->folder));
     t->endpoint = loom_xprintf("ipc://%s/control", t->folder);
     t->bin = binaries();
     start_daemon(t);
+}
+
+static void open_site(site *t, const char *delay) {
+    open_site_with(t, delay, NULL);
 }
 
 /* Ends a process with a signal; it must go within two seconds. */
@@ -545,6 +553,28 @@ LOOM_TEST(site, a_job_waits_for_workers) {
     loom_session_close(other);
     how = end_process(second, SIGTERM);
     LOOM_CHECK(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+    free_job(&j);
+    close_site(&t);
+}
+
+/* Accumulators change hands many times in the middle of the traversal, and a worker dies too. */
+LOOM_TEST(site, frequent_handovers) {
+    site t;
+    open_site_with(&t, "1000", "0.05");
+    loom_session *s = connect_session(t.endpoint);
+    pid_t workers[3] = {start_worker(&t), start_worker(&t), start_worker(&t)};
+    for (size_t i = 0; i < 3; i++) a_worker(s, i);
+    job j;
+    make_job(&j, "all", 200000, 100, NULL, 0);
+    j.victims[0] = workers[1];
+    j.n_victims = 1;
+    loom_job_result *r;
+    LOOM_OK(loom_session_run(s, &j.d, &r));
+    check_all(&j, r);
+    LOOM_CHECK(r->releases >= 1);
+    loom_job_result_free(r);
+    loom_session_close(s);
+    for (int i = 0; i < 3; i++) end_process(workers[i], SIGTERM);
     free_job(&j);
     close_site(&t);
 }
