@@ -10,6 +10,8 @@
  *     p = compute [chunk, 32, 32]  load c[k, i, j] default 0
  * becomes one compute [chunk, 32, 32]: if i < 15 && j < 15 then load f[k, i + 7, j + 7] (proven) else 0.
  *
+ * What is left over the same points and needed together is merged (merge.c), and rounds follow that tidy up.
+ *
  * Cost: linear in the size of the IR for each round; bodies are limited to MAX_BODY expressions.
  */
 #include "rewrite.h"
@@ -148,6 +150,9 @@ static bool run_round(loom_lifted *l) {
 loom_status *loom_fuse(loom_lifted *lifted) {
     fuse_unroll(lifted);
     for (uint32_t rounds = 0; run_round(lifted) && rounds < MAX_ROUNDS; rounds++) {}
+    if (fuse_merge_operations(lifted)) {
+        for (uint32_t rounds = 0; run_round(lifted) && rounds < MAX_ROUNDS; rounds++) {}
+    }
 #ifdef LOOM_DEBUG_CHECKS
     return loom_lifted_check(lifted);
 #else

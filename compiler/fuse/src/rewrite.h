@@ -142,6 +142,9 @@ loom_lop_id *fuse_find_scopes(const loom_lifted *l, loom_arena *arena);
 loom_lop_id fuse_find_equal(const rewrite *r, const loom_lop *o, loom_lop_id scope, uint64_t hash);
 uint64_t fuse_hash_op(const rewrite *r, const loom_lop *o);
 
+/* merge.c: operations over the same points become one; true if some did */
+bool fuse_merge_operations(loom_lifted *l);
+
 /* unroll.c: reductions along short constant axes become expressions */
 void fuse_unroll(loom_lifted *l);
 
