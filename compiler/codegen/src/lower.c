@@ -167,6 +167,65 @@ static void op_buffers(loom_gen *g, loom_lop_id id) {
     }
 }
 
+/* ---- states that are changed in place ---- */
+
+typedef struct state_use {
+    const loom_gen *g;
+    loom_lop_id reader; /* the one operation that may read the state */
+    loom_lvalue_id state;
+    bool elsewhere;
+    loom_lop_id op;
+} state_use;
+
+static void note_state_use(void *context, loom_lvalue_id value) {
+    state_use *use = context;
+    if (value == use->state && use->op != use->reader) use->elsewhere = true;
+}
+
+/* Whether the operation reads the value only at the very point it computes. */
+static bool reads_own_point(const loom_lifted *l, const loom_lop *op, loom_lvalue_id value) {
+    for (loom_lexpr_id e = l->blocks[op->body].first; e < l->blocks[op->body].end; e++) {
+        const loom_lexpr *x = &l->exprs[e];
+        if (x->kind != LOOM_LX_LOAD || x->aux != value) continue;
+        for (uint32_t i = 0; i < l->values[value].n_axes; i++) {
+            const loom_lexpr *index = &l->exprs[loom_lifted_arg(l, x, i)];
+            if (index->kind != LOOM_LX_AXIS || index->aux != i) return false;
+        }
+    }
+    return true;
+}
+
+/* The next value of a state takes the state's own memory if one operation computes it point by point and nothing else
+ * in the turn looks at the old one. */
+static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
+    const loom_lifted *l = g->l;
+    const loom_lop *op = &l->ops[loop];
+    const loom_lvalue *next = &l->values[op->next[s]];
+    if (next->source != LOOM_LV_OP || g->parent[next->op] != loop || l->ops[next->op].kind != LOOM_LO_COMPUTE) return;
+    for (uint32_t t = 0; t < op->n_states; t++) {
+        if (op->next[t] == op->state[s] || (t != s && op->next[t] == op->next[s])) return;
+    }
+    state_use use = {.g = g, .reader = next->op, .state = op->state[s]};
+    if (!reads_own_point(l, &l->ops[next->op], op->state[s])) return;
+    for (use.op = 0; use.op < l->n_ops; use.op++) loom_lifted_reads(l, use.op, note_state_use, &use);
+    if (!use.elsewhere) g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
+}
+
+/* A fresh value that only starts a loop is made where the loop keeps its state. */
+static void share_initial(loom_gen *g, loom_lop_id loop, uint32_t s) {
+    const loom_lifted *l = g->l;
+    const loom_lop *op = &l->ops[loop];
+    loom_lvalue_id initial = op->initial[s];
+    const loom_lvalue *v = &l->values[initial];
+    if (v->source != LOOM_LV_OP || g->is_output[initial] || g->last_use[initial] != loop ||
+        g->parent[v->op] != g->parent[loop])
+        return;
+    if (l->ops[v->op].kind != LOOM_LO_COMPUTE || g->per_chunk[v->op] != g->per_chunk[loop] ||
+        !reads_once(g, loop, initial))
+        return;
+    g->value_buffer[initial] = g->value_buffer[op->state[s]];
+}
+
 static void input_buffers(loom_gen *g) {
     for (loom_lvalue_id v = 0; v < g->l->n_values; v++) {
         switch (g->l->values[v].source) {
@@ -206,6 +265,12 @@ void loom_gen_lower(loom_gen *g) {
         }
         if (op->kind == LOOM_LO_LOOP && op->counter != LOOM_NONE) value_buffer(g, op->counter, LOOM_STORE_TEMP);
         op_buffers(g, i);
+    }
+    for (loom_lop_id i = 0; i < l->n_ops; i++) {
+        for (uint32_t s = 0; l->ops[i].kind == LOOM_LO_LOOP && s < l->ops[i].n_states; s++) {
+            share_state(g, i, s);
+            share_initial(g, i, s);
+        }
     }
     for (loom_axis_id a = 0; a < l->n_axes; a++) {
         const loom_axis *axis = &l->axes[a];

@@ -157,6 +157,7 @@ static void run_variant(subject *s, bool fuse, int force) {
     loom_status *status = loom_lifted_eval(judge, &arguments, expected);
     LOOM_OK(loom_schedule(l, force));
     LOOM_OK(loom_lifted_check(l));
+    if (getenv("LOOM_TEST_IR")) loom_lifted_print(l, stderr);
     machine m = m_open(s->arena, l);
     bind(&m, s);
     m.piece = 10;

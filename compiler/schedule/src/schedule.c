@@ -9,6 +9,7 @@
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/reads.h"
 #include "order.h"
+#include "slices.h"
 #include <string.h>
 
 /* Second-level caches of servers are 1 to 2 MiB; half of the smaller is for the strip, the rest for what passes
@@ -93,6 +94,7 @@ static void schedule_region(scheduler *s, loom_region *region, int force) {
 
 loom_status *loom_schedule(loom_lifted *l, int force) {
     loom_arena *scratch = loom_arena_create(0);
+    if (force != LOOM_SCHEDULE_FLAT) loom_schedule_slices(l, scratch, force == LOOM_SCHEDULE_STRIP);
     loom_schedule_order(l, scratch);
     scheduler s = {.l = l,
                    .parent = loom_lifted_parents(l, scratch),
