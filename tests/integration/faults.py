@@ -23,10 +23,12 @@ def workers_of(pid):
     out, todo = [], [pid]
     while todo:
         p = todo.pop()
+        kids = []
         try:
-            kids = open("/proc/%d/task/%d/children" % (p, p)).read().split()
+            for thread in os.listdir("/proc/%d/task" % p):  # a child belongs to the thread that started it
+                kids += open("/proc/%d/task/%s/children" % (p, thread)).read().split()
         except OSError:
-            continue
+            pass
         for k in map(int, kids):
             todo.append(k)
             try:
