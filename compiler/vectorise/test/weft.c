@@ -82,7 +82,7 @@ typedef struct machine {
     loom_graph *graph;
     loom_value *slots[64];
     bool constant[8][64]; /* by parameter and leaf */
-    int64_t count;
+    loom_lifted *last;
 } machine;
 
 static loom_leaf_shape *shapes_of(machine *m, const loom_graph_stage *s, uint32_t *n) {
@@ -256,6 +256,7 @@ static bool run_stage(machine *m, uint32_t stage) {
     if (!l) loom_test_fail(__FILE__, __LINE__, "%s: stage %u refused: %s", c->name, stage, remark);
     if (last && c->expect == WEFT_REFUSED) loom_test_fail(__FILE__, __LINE__, "%s: not refused", c->name);
     if (last && c->expect == WEFT_SAME) check_printed(m, l);
+    m->last = l;
     loom_status *status = interpret(m, stage, &expected);
     if (status && c->expect == WEFT_FAILS) {
         if (getenv("LOOM_SHOW")) loom_status_print(status, stdout);
@@ -276,24 +277,43 @@ static bool run_stage(machine *m, uint32_t stage) {
     return false;
 }
 
-void weft_run(const weft_case *c) {
-    machine m = {.c = c, .arena = loom_arena_create(0)};
+static void run_all(machine *m) {
+    const weft_case *c = m->c;
+    m->arena = loom_arena_create(0);
     loom_source_file file = {c->name, c->text, strlen(c->text)};
     loom_diagnostics d = {0};
     loom_program *program;
     if (getenv("LOOM_SHOW")) printf("==== %s\n", c->name);
-    loom_status *status = loom_syntax_compile(m.arena, &file, 1, &d, &program);
+    loom_status *status = loom_syntax_compile(m->arena, &file, 1, &d, &program);
     if (status) loom_diagnostics_print(&d, &file, 1, stderr);
     LOOM_OK(status);
     uint32_t n = 0;
-    for (; n < 8 && c->arguments[n]; n++) m.slots[n] = parse_value(c->arguments[n], m.constant[n]);
+    for (; n < 8 && c->arguments[n]; n++) m->slots[n] = parse_value(c->arguments[n], m->constant[n]);
     loom_stage_request q = {.program = program};
-    LOOM_OK(loom_stage_split(m.arena, &q, &m.program, &m.graph));
-    if (getenv("LOOM_CORE")) loom_program_print(m.program, stdout);
-    LOOM_CHECK_EQ_INT(n, m.graph->n_params);
-    for (uint32_t i = 0; i < m.graph->n_stages; i++) {
-        if (run_stage(&m, i)) break;
+    LOOM_OK(loom_stage_split(m->arena, &q, &m->program, &m->graph));
+    if (getenv("LOOM_CORE")) loom_program_print(m->program, stdout);
+    LOOM_CHECK_EQ_INT(n, m->graph->n_params);
+    for (uint32_t i = 0; i < m->graph->n_stages; i++) {
+        if (run_stage(m, i)) break;
     }
-    for (uint32_t i = 0; i < 64; i++) loom_value_unref(m.slots[i]);
+    for (uint32_t i = 0; i < 64; i++) loom_value_unref(m->slots[i]);
+}
+
+void weft_run(const weft_case *c) {
+    machine m = {.c = c};
+    run_all(&m);
     loom_arena_destroy(m.arena);
+}
+
+loom_lifted *weft_lifted(const weft_case *c, loom_arena **arena) {
+    machine m = {.c = c};
+    run_all(&m);
+    *arena = m.arena;
+    return m.last;
+}
+
+uint32_t weft_count(const loom_lifted *l, loom_lop_kind kind) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->n_ops; i++) n += l->ops[i].kind == kind;
+    return n;
 }

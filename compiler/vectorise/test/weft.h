@@ -27,4 +27,10 @@ typedef struct weft_case {
 
 void weft_run(const weft_case *c);
 
+/* The lifted IR of the last stage (fused, if weft_fuse is set), after all stages have been compared. Lives in *arena.
+ */
+loom_lifted *weft_lifted(const weft_case *c, loom_arena **arena);
+/* Operations of this kind. */
+uint32_t weft_count(const loom_lifted *l, loom_lop_kind kind);
+
 #endif

@@ -1,0 +1,147 @@
+/* Printer and checker of lifted IR, on a small example: what is right passes, each thing made wrong is found. */
+#include "compiler/ir/lifted.h"
+#include "loom_test.h"
+
+typedef struct sample {
+    loom_arena *arena;
+    loom_lifted *l;
+    loom_lop_id compute, reduce;
+} sample;
+
+static loom_lexpr expr(loom_lexpr_kind kind, loom_dtype t, uint32_t aux) {
+    return (loom_lexpr){
+        .kind = (uint8_t)kind, .dtype = t, .aux = aux, .site = LOOM_NONE, .blocks = {LOOM_NONE, LOOM_NONE}};
+}
+
+static loom_lop operation(loom_lop_kind kind, const loom_axis_id *axes, uint32_t n) {
+    return (loom_lop){.kind = kind,
+                      .axes = axes,
+                      .n_axes = n,
+                      .body = LOOM_NONE,
+                      .combine = LOOM_NONE,
+                      .ne = LOOM_NONE,
+                      .output = LOOM_NONE,
+                      .counter = LOOM_NONE,
+                      .test = LOOM_NONE,
+                      .site = LOOM_NONE,
+                      .builtin = LOOM_PRIM_COUNT};
+}
+
+static loom_lblock_id plus_block(loom_lifted *l) {
+    loom_lexpr_id first = l->n_exprs, args[2], sum;
+    loom_dtype types[2] = {LOOM_F32, LOOM_F32};
+    args[0] = loom_lifted_expr(l, expr(LOOM_LX_PARAM, LOOM_F32, 0), NULL, 0);
+    args[1] = loom_lifted_expr(l, expr(LOOM_LX_PARAM, LOOM_F32, 1), NULL, 0);
+    loom_lexpr e = expr(LOOM_LX_PRIM, LOOM_F32, LOOM_NONE);
+    e.prim = LOOM_PRIM_ADD;
+    sum = loom_lifted_expr(l, e, args, 2);
+    return loom_lifted_block(l, first, 2, types, 1, &sum);
+}
+
+/* y[i] = x[i] * x[i]; s = sum y */
+static sample make(void) {
+    sample s = {.arena = loom_arena_create(0)};
+    loom_lifted *l = s.l = loom_lifted_create(s.arena, NULL);
+    loom_axis_id chunk = loom_lifted_axis(l, (loom_axis){.kind = LOOM_AXIS_CHUNK});
+    loom_lvalue x = {
+        .dtype = LOOM_F32, .source = LOOM_LV_COLUMN, .n_axes = 1, .axes = &chunk, .op = LOOM_NONE, .name = "xs"};
+    loom_lvalue_id xs = loom_lifted_value(l, x);
+    x.source = LOOM_LV_OP;
+    loom_lvalue_id ys = loom_lifted_value(l, x);
+    x.n_axes = 0;
+    loom_lvalue_id sum = loom_lifted_value(l, x);
+
+    loom_lexpr_id first = l->n_exprs, i = loom_lifted_expr(l, expr(LOOM_LX_AXIS, LOOM_I64, 0), NULL, 0);
+    loom_lexpr_id load = loom_lifted_expr(l, expr(LOOM_LX_LOAD, LOOM_F32, xs), &i, 1);
+    loom_lexpr times = expr(LOOM_LX_PRIM, LOOM_F32, LOOM_NONE);
+    times.prim = LOOM_PRIM_MUL;
+    loom_lexpr_id square = loom_lifted_expr(l, times, (loom_lexpr_id[]){load, load}, 2);
+    loom_lop o = operation(LOOM_LO_COMPUTE, &chunk, 1);
+    o.body = loom_lifted_block(l, first, 0, NULL, 1, &square);
+    o.n_results = 1;
+    o.results = &ys;
+    s.compute = loom_lifted_op(l, o);
+
+    first = l->n_exprs;
+    i = loom_lifted_expr(l, expr(LOOM_LX_AXIS, LOOM_I64, 0), NULL, 0);
+    load = loom_lifted_expr(l, expr(LOOM_LX_LOAD, LOOM_F32, ys), &i, 1);
+    o = operation(LOOM_LO_REDUCE, &chunk, 1);
+    o.body = loom_lifted_block(l, first, 0, NULL, 1, &load);
+    first = l->n_exprs;
+    loom_lexpr_id zero = loom_lifted_expr(l, expr(LOOM_LX_CONST, LOOM_F32, LOOM_NONE), NULL, 0);
+    o.ne = loom_lifted_block(l, first, 0, NULL, 1, &zero);
+    o.combine = plus_block(l);
+    o.n_results = 1;
+    o.results = &sum;
+    s.reduce = loom_lifted_op(l, o);
+
+    loom_loutput *out = LOOM_NEW(s.arena, loom_loutput);
+    loom_lvalue_id *values = LOOM_NEW(s.arena, loom_lvalue_id);
+    *values = sum;
+    *out = (loom_loutput){.kind = 0, .n_leaves = 1, .values = values, .combine = plus_block(l)};
+    l->outputs = out;
+    l->n_outputs = 1;
+    return s;
+}
+
+static loom_lexpr *of_kind(const sample *s, loom_lexpr_kind kind, uint32_t nth) {
+    for (uint32_t i = 0; i < s->l->n_exprs; i++) {
+        if (s->l->exprs[i].kind == kind && nth-- == 0) return &s->l->exprs[i];
+    }
+    return NULL;
+}
+
+LOOM_TEST(lifted, prints) {
+    sample s = make();
+    LOOM_OK(loom_lifted_check(s.l));
+    char *text = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&text, &length);
+    loom_lifted_print(s.l, to);
+    fclose(to);
+    LOOM_CHECK_HAS(text, "v0: f32 [chunk] = column 0.0 xs\n");
+    LOOM_CHECK_HAS(text, "o0: compute over [i0: chunk] -> v1: f32 [chunk]\n");
+    LOOM_CHECK_HAS(text, "  e1: f32 = load v0[e0]\n");
+    LOOM_CHECK_HAS(text, "o1: reduce i0 over [i0: chunk] -> v2: f32 []\n");
+    LOOM_CHECK_HAS(text, "  combine (p0: f32, p1: f32)\n");
+    LOOM_CHECK_HAS(text, "output 0: fold v2\n");
+    free(text);
+    loom_arena_destroy(s.arena);
+}
+
+LOOM_TEST(lifted, axes_are_shared) {
+    sample s = make();
+    LOOM_CHECK_EQ_INT(loom_lifted_const_axis(s.l, 15), loom_lifted_const_axis(s.l, 15));
+    LOOM_CHECK(loom_lifted_const_axis(s.l, 15) != loom_lifted_const_axis(s.l, 16));
+    loom_arena_destroy(s.arena);
+}
+
+#define WRONG(name, change)                                                                                            \
+    LOOM_TEST(lifted, name) {                                                                                          \
+        sample s = make();                                                                                             \
+        loom_lifted *l = s.l;                                                                                          \
+        LOOM_OK(loom_lifted_check(l));                                                                                 \
+        change;                                                                                                        \
+        LOOM_FAILS(loom_lifted_check(l), LOOM_E_INTERNAL);                                                             \
+        loom_arena_destroy(s.arena);                                                                                   \
+    }
+
+WRONG(load_of_nothing, of_kind(&s, LOOM_LX_LOAD, 0)->aux = 99)
+WRONG(load_before_it_is_made, of_kind(&s, LOOM_LX_LOAD, 0)->aux = 2)
+WRONG(load_of_another_type, of_kind(&s, LOOM_LX_LOAD, 0)->dtype = LOOM_F64)
+WRONG(load_without_index, of_kind(&s, LOOM_LX_LOAD, 0)->n_args = 0)
+WRONG(load_checked_without_site, of_kind(&s, LOOM_LX_LOAD, 0)->mode = LOOM_LOAD_CHECKED)
+WRONG(axis_beyond, of_kind(&s, LOOM_LX_AXIS, 0)->aux = 1)
+WRONG(argument_after_use, l->args[of_kind(&s, LOOM_LX_PRIM, 0)->first_arg] = l->n_exprs - 1)
+WRONG(argument_of_another_block, l->args[of_kind(&s, LOOM_LX_LOAD, 1)->first_arg] = 0)
+WRONG(primitive_type, of_kind(&s, LOOM_LX_PRIM, 0)->prim = LOOM_PRIM_LT)
+WRONG(parameter_beyond, of_kind(&s, LOOM_LX_PARAM, 0)->aux = 2)
+WRONG(combine_not_closed, of_kind(&s, LOOM_LX_PARAM, 0)->kind = LOOM_LX_EXTENT; of_kind(&s, LOOM_LX_EXTENT, 0)->aux = 0;
+      of_kind(&s, LOOM_LX_EXTENT, 0)->dtype = LOOM_I64)
+WRONG(reduced_axis_beyond, l->ops[s.reduce].reduce = 1)
+WRONG(result_with_the_reduced_axis, l->values[2].n_axes = 1; l->values[2].axes = l->values[1].axes)
+WRONG(result_made_twice, l->ops[s.reduce].results = l->ops[s.compute].results)
+WRONG(scalar_extent_of_an_array, l->axes[0].kind = LOOM_AXIS_SCALAR; l->axes[0].value = 0)
+WRONG(block_beyond, l->blocks[l->ops[s.compute].body].end = 999)
+WRONG(output_not_made, ((loom_lvalue_id *)(uintptr_t)l->outputs[0].values)[0] = 77)
+WRONG(loop_that_holds_itself, l->ops[s.reduce].kind = LOOM_LO_LOOP; l->ops[s.reduce].inner_end = 1)
