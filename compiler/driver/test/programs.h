@@ -60,10 +60,12 @@ static const char *const programs[][2] = {
               "  fold_seq (+) 0 (group_seq 4 (\\(k, _) -> [k, k + 1]) xs (\\k ys -> f64 k * fold_seq (+) 0 (map_seq "
               "(\\(_, x) -> x) ys)))"},
     {"planes", "entry main (g: [][][]c64) : [][]f32 =\n"
-               "  fold (zip_with (zip_with (+))) (replicate 4 (replicate 4 0)) (map (\\p -> map (map re) (fft p)) (g ++ g ++ g ++ g ++ g))"},
+               "  fold (zip_with (zip_with (+))) (replicate 4 (replicate 4 0)) (map (\\p -> map (map re) (fft p)) (g "
+               "++ g ++ g ++ g ++ g))"},
     {"screens", "entry main (g: [][][]c64) (w: []f32) : ([][]f32, f32) =\n"
                 "  let g = g ++ g ++ g ++ g ++ g\n"
-                "  let ps = imap (\\k p -> map (map (\\z -> re (z * cis (w[k % 4] * 0.5)))) (ifft (map (map (scale (f32 k))) p))) g\n"
+                "  let ps = imap (\\k p -> map (map (\\z -> re (z * cis (w[k % 4] * 0.5)))) (ifft (map (map (scale "
+                "(f32 k))) p))) g\n"
                 "  let total = fold (zip_with (zip_with (+))) (replicate 4 (replicate 4 0)) ps\n"
                 "  in (total, sum (map (\\p -> sum (map sum p)) ps) + sum (map sum total))"},
 };

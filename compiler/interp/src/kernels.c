@@ -101,9 +101,23 @@ typedef struct c128 {
     M1(abs, T, N)                                                                                                      \
     M1(sgn, T, N)                                                                                                      \
     M1(sin, T, N)                                                                                                      \
-    M1(cos, T, N) M1(tan, T, N) M1(asin, T, N) M1(acos, T, N) M1(atan, T, N) M1(sinh, T, N) M1(cosh, T, N)             \
-        M1(tanh, T, N) M1(exp, T, N) M1(log, T, N) M1(log2, T, N) M1(log10, T, N) M1(sqrt, T, N) M1(floor, T, N)       \
-            M1(ceil, T, N) M1(round, T, N) M1(trunc, T, N)
+    M1(cos, T, N)                                                                                                      \
+    M1(tan, T, N)                                                                                                      \
+    M1(asin, T, N)                                                                                                     \
+    M1(acos, T, N)                                                                                                     \
+    M1(atan, T, N)                                                                                                     \
+    M1(sinh, T, N)                                                                                                     \
+    M1(cosh, T, N)                                                                                                     \
+    M1(tanh, T, N)                                                                                                     \
+    M1(exp, T, N)                                                                                                      \
+    M1(log, T, N)                                                                                                      \
+    M1(log2, T, N)                                                                                                     \
+    M1(log10, T, N)                                                                                                    \
+    M1(sqrt, T, N)                                                                                                     \
+    M1(floor, T, N)                                                                                                    \
+    M1(ceil, T, N)                                                                                                     \
+    M1(round, T, N)                                                                                                    \
+    M1(trunc, T, N)
 
 /* ---- complex numbers: C a pair of F ---- */
 
@@ -170,8 +184,16 @@ COMPLEX_HELPERS(c128, double, f64)
 
 #define INTEGERS(X)                                                                                                    \
     X(int8_t, i8)                                                                                                      \
-    X(int16_t, i16) X(int32_t, i32) X(int64_t, i64) X(uint8_t, u8) X(uint16_t, u16) X(uint32_t, u32) X(uint64_t, u64)
-#define FLOATS(X) X(float, f32) X(double, f64)
+    X(int16_t, i16)                                                                                                    \
+    X(int32_t, i32)                                                                                                    \
+    X(int64_t, i64)                                                                                                    \
+    X(uint8_t, u8)                                                                                                     \
+    X(uint16_t, u16)                                                                                                   \
+    X(uint32_t, u32)                                                                                                   \
+    X(uint64_t, u64)
+#define FLOATS(X)                                                                                                      \
+    X(float, f32)                                                                                                      \
+    X(double, f64)
 
 INTEGERS(INTEGER)
 FLOATS(FLOATING)
@@ -342,8 +364,9 @@ int64_t prim_failure(uint16_t prim, loom_dtype type, size_t n, const void *b, co
     INTEGRAL(uint32_t, u32, FROM, FN)                                                                                  \
     INTEGRAL(uint64_t, u64, FROM, FN)                                                                                  \
     K1(FROM##_to_f32, float, FN, (float)x)                                                                             \
-    K1(FROM##_to_f64, double, FN, (double)x) K1(FROM##_to_c64, c64, FN, ((c64){(float)x, 0}))                          \
-        K1(FROM##_to_c128, c128, FN, ((c128){(double)x, 0}))
+    K1(FROM##_to_f64, double, FN, (double)x)                                                                           \
+    K1(FROM##_to_c64, c64, FN, ((c64){(float)x, 0}))                                                                   \
+    K1(FROM##_to_c128, c128, FN, ((c128){(double)x, 0}))
 #define FROM_INTEGER(T, N) FROM_REAL(T, N, CONVERT_PLAIN)
 #define FROM_FLOAT(T, N)   FROM_REAL(T, N, CONVERT_SATURATED)
 FROM_REAL(bool, b8, CONVERT_PLAIN)

@@ -23,41 +23,72 @@
 #define LOOM_PRIMS(X)                                                                                                  \
     X(ADD, "+", 2, NUM2)                                                                                               \
     X(SUB, "-", 2, NUM2)                                                                                               \
-    X(MUL, "*", 2, NUM2) X(DIV, "/", 2, NUM2 /* floats, complex */) X(FLOORDIV, "idiv", 2, INT2)                       \
-        X(FLOORMOD, "%", 2, INT2) X(QUOT, "//", 2, INT2) X(REM, "%%", 2, INT2)                                         \
-            X(FMOD, "fmod", 2, FLT2 /* Weft % on floats: sign of the divisor, as floor */) X(POW, "**", 2, REAL2) X(   \
-                NEG, "neg", 1, NUM1) X(ABS, "abs", 1, NUM1 /* complex: see CABS */) X(SGN, "sgn", 1, NUM1)             \
-                X(MIN, "min", 2, REAL2) X(MAX, "max", 2, REAL2) X(FMA, "fma", 3, FLT3) X(EQ, "==", 2, EQ) X(           \
-                    NE, "!=", 2, EQ) X(LT, "<", 2, CMP) X(LE, "<=", 2, CMP) X(GT, ">", 2, CMP) X(GE, ">=", 2, CMP)     \
-                    X(AND, "&&", 2, BOOL2 /* strict: both sides already evaluated */) X(OR, "||", 2, BOOL2)            \
-                        X(NOT, "!", 1, BOOL1) X(BAND, "&", 2, INT2) X(BOR, "|", 2, INT2) X(BXOR, "^", 2, INT2)         \
-                            X(BNOT, "~", 1, INT1) X(SHL, "<<", 2, INT2) X(                                             \
-                                SHR, ">>",                                                                             \
-                                2, INT2 /* arithmetic for signed */) X(LSHR, ">>>", 2,                                 \
-                                                                       INT2) X(POPC, "popc", 1, ICNT)                  \
-                                X(CLZ, "clz", 1, ICNT) X(CTZ, "ctz", 1, ICNT) X(SIN, "sin", 1, FLT1)                   \
-                                    X(COS, "cos", 1, FLT1) X(TAN, "tan", 1, FLT1) X(ASIN, "asin", 1, FLT1)             \
-                                        X(ACOS, "acos", 1, FLT1) X(ATAN, "atan", 1, FLT1) X(ATAN2, "atan2", 2, FLT2)   \
-                                            X(SINH, "sinh", 1, FLT1) X(COSH, "cosh", 1, FLT1) X(TANH, "tanh", 1, FLT1) \
-                                                X(EXP, "exp", 1, FLT1 /* floats only */) X(LOG, "log", 1, FLT1)        \
-                                                    X(LOG2, "log2", 1, FLT1) X(LOG10, "log10", 1, FLT1)                \
-                                                        X(SQRT, "sqrt", 1, FLT1) X(HYPOT, "hypot", 2, FLT2)            \
-                                                            X(FLOOR, "floor", 1, FLT1) X(CEIL, "ceil", 1, FLT1)        \
-                                                                X(ROUND, "round", 1,                                   \
-                                                                  FLT1 /* half to even */) X(TRUNC, "trunc", 1, FLT1)  \
-                                                                    X(IS_NAN, "is_nan", 1,                             \
-                                                                      ISF) X(IS_FINITE, "is_finite", 1, ISF)           \
-                                                                        X(RE, "re", 1, CREAL) X(IM, "im", 1, CREAL)    \
-                                                                            X(CABS, "cabs", 1,                         \
-                                                                              CREAL) X(ARG, "arg", 1,                  \
-                                                                                       CREAL) X(CONJ, "conj", 1, NUM1) \
-                                                                                X(COMPLEX, "complex", 2,               \
-                                                                                  CMAKE) X(SCALE, "scale", 2, SCALE)   \
-                                                                                    X(CIS, "cis", 1,                   \
-                                                                                      CISF) X(CSQRT, "csqrt", 1, FC1)  \
-                                                                                        X(CEXP, "cexp", 1,             \
-                                                                                          FC1) X(SELECT,               \
-                                                                                                 "select", 3, NUM2 /* (bool, t, t) -> t; both sides already evaluated; any scalar t */)
+    X(MUL, "*", 2, NUM2)                                                                                               \
+    X(DIV, "/", 2, NUM2 /* floats, complex */)                                                                         \
+    X(FLOORDIV, "idiv", 2, INT2)                                                                                       \
+    X(FLOORMOD, "%", 2, INT2)                                                                                          \
+    X(QUOT, "//", 2, INT2)                                                                                             \
+    X(REM, "%%", 2, INT2)                                                                                              \
+    X(FMOD, "fmod", 2, FLT2 /* Weft % on floats: sign of the divisor, as floor */)                                     \
+    X(POW, "**", 2, REAL2)                                                                                             \
+    X(NEG, "neg", 1, NUM1)                                                                                             \
+    X(ABS, "abs", 1, NUM1 /* complex: see CABS */)                                                                     \
+    X(SGN, "sgn", 1, NUM1)                                                                                             \
+    X(MIN, "min", 2, REAL2)                                                                                            \
+    X(MAX, "max", 2, REAL2)                                                                                            \
+    X(FMA, "fma", 3, FLT3)                                                                                             \
+    X(EQ, "==", 2, EQ)                                                                                                 \
+    X(NE, "!=", 2, EQ)                                                                                                 \
+    X(LT, "<", 2, CMP)                                                                                                 \
+    X(LE, "<=", 2, CMP)                                                                                                \
+    X(GT, ">", 2, CMP)                                                                                                 \
+    X(GE, ">=", 2, CMP)                                                                                                \
+    X(AND, "&&", 2, BOOL2 /* strict: both sides already evaluated */)                                                  \
+    X(OR, "||", 2, BOOL2)                                                                                              \
+    X(NOT, "!", 1, BOOL1)                                                                                              \
+    X(BAND, "&", 2, INT2)                                                                                              \
+    X(BOR, "|", 2, INT2)                                                                                               \
+    X(BXOR, "^", 2, INT2)                                                                                              \
+    X(BNOT, "~", 1, INT1)                                                                                              \
+    X(SHL, "<<", 2, INT2)                                                                                              \
+    X(SHR, ">>", 2, INT2 /* arithmetic for signed */)                                                                  \
+    X(LSHR, ">>>", 2, INT2)                                                                                            \
+    X(POPC, "popc", 1, ICNT)                                                                                           \
+    X(CLZ, "clz", 1, ICNT)                                                                                             \
+    X(CTZ, "ctz", 1, ICNT)                                                                                             \
+    X(SIN, "sin", 1, FLT1)                                                                                             \
+    X(COS, "cos", 1, FLT1)                                                                                             \
+    X(TAN, "tan", 1, FLT1)                                                                                             \
+    X(ASIN, "asin", 1, FLT1)                                                                                           \
+    X(ACOS, "acos", 1, FLT1)                                                                                           \
+    X(ATAN, "atan", 1, FLT1)                                                                                           \
+    X(ATAN2, "atan2", 2, FLT2)                                                                                         \
+    X(SINH, "sinh", 1, FLT1)                                                                                           \
+    X(COSH, "cosh", 1, FLT1)                                                                                           \
+    X(TANH, "tanh", 1, FLT1)                                                                                           \
+    X(EXP, "exp", 1, FLT1 /* floats only */)                                                                           \
+    X(LOG, "log", 1, FLT1)                                                                                             \
+    X(LOG2, "log2", 1, FLT1)                                                                                           \
+    X(LOG10, "log10", 1, FLT1)                                                                                         \
+    X(SQRT, "sqrt", 1, FLT1)                                                                                           \
+    X(HYPOT, "hypot", 2, FLT2)                                                                                         \
+    X(FLOOR, "floor", 1, FLT1)                                                                                         \
+    X(CEIL, "ceil", 1, FLT1)                                                                                           \
+    X(ROUND, "round", 1, FLT1 /* half to even */)                                                                      \
+    X(TRUNC, "trunc", 1, FLT1)                                                                                         \
+    X(IS_NAN, "is_nan", 1, ISF)                                                                                        \
+    X(IS_FINITE, "is_finite", 1, ISF)                                                                                  \
+    X(RE, "re", 1, CREAL)                                                                                              \
+    X(IM, "im", 1, CREAL)                                                                                              \
+    X(CABS, "cabs", 1, CREAL)                                                                                          \
+    X(ARG, "arg", 1, CREAL)                                                                                            \
+    X(CONJ, "conj", 1, NUM1)                                                                                           \
+    X(COMPLEX, "complex", 2, CMAKE)                                                                                    \
+    X(SCALE, "scale", 2, SCALE)                                                                                        \
+    X(CIS, "cis", 1, CISF)                                                                                             \
+    X(CSQRT, "csqrt", 1, FC1)                                                                                          \
+    X(CEXP, "cexp", 1, FC1)                                                                                            \
+    X(SELECT, "select", 3, NUM2 /* (bool, t, t) -> t; both sides already evaluated; any scalar t */)
 
 typedef enum loom_prim {
 #define X(name, text, arity, class) LOOM_PRIM_##name,
