@@ -252,6 +252,13 @@ void loom_fn_raise(loom_fn *fn, loom_lsite_id site, LLVMValueRef a, LLVMValueRef
 
 void loom_fn_raise_if(loom_fn *fn, LLVMValueRef bad, loom_lsite_id site, LLVMValueRef a, LLVMValueRef b) {
     if (site == LOOM_NONE) return;
+    if (fn->defer) {
+        LLVMValueRef flag = LLVMBuildLoad2(fn->b, fn->g->i32, fn->defer, "");
+        LLVMBuildStore(fn->b, LLVMBuildOr(fn->b, flag, LLVMBuildZExt(fn->b, bad, fn->g->i32, ""), ""), fn->defer);
+        if (!fn->deferred) fn->deferred_site = site;
+        fn->deferred = true;
+        return;
+    }
     LLVMBasicBlockRef raise = loom_fn_block(fn, "raise"), on = loom_fn_block(fn, "on");
     LLVMBuildCondBr(fn->b, bad, raise, on);
     LLVMPositionBuilderAtEnd(fn->b, raise);

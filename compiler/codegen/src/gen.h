@@ -95,7 +95,11 @@ typedef struct loom_fn {
     const bool *wanted;     /* per expression: build only these; NULL: all */
     LOOM_VEC(loom_tagged) tagged;
     uint32_t n_scopes;
-    bool rare;      /* runs once, not in a loop: small code rather than fast code */
+    bool rare; /* runs once, not in a loop: small code rather than fast code */
+    /* While an innermost loop is built: checks set this flag instead of raising, see loom_defer_open. */
+    LLVMValueRef defer;
+    bool deferred;
+    loom_lsite_id deferred_site;
     loom_lop_id op; /* LOOM_NONE in combine kernels */
 } loom_fn;
 
@@ -155,6 +159,16 @@ bool *loom_block_needs(const loom_gen *g, loom_lblock_id block, uint32_t from, u
 loom_sv loom_block_result(loom_fn *fn, loom_lblock_id block, uint32_t i);
 /* All of a block, with parameters. `reassociate`: the operator of a reduction, whose own + or * may be reordered. */
 void loom_block_eval(loom_fn *fn, loom_lblock_id block, const loom_sv *params, bool reassociate, loom_sv *results);
+
+/* ---- defer.c ---- */
+/* Checks in an innermost loop would keep it from being vectorised. Between these two calls they only set a flag; if it
+ * is set when the loop has ended, a second loop over the same range evaluates the body once more, without storing
+ * anything, and raises. `known`: positions fixed around the loop; `position`: the loop's own. */
+bool loom_defer_open(loom_fn *fn, loom_lblock_id body, uint32_t position);
+void loom_defer_close(loom_fn *fn, loom_lblock_id body, uint64_t known, uint32_t position, LLVMValueRef lo,
+                      LLVMValueRef hi);
+/* Operators are evaluated with their checks in place. */
+void loom_operator_eval(loom_fn *fn, loom_lblock_id block, const loom_sv *params, bool reassociate, loom_sv *results);
 
 /* ---- nest.c, strip.c ---- */
 typedef struct loom_bounds {

@@ -56,6 +56,8 @@ static void go_on(loom_fn *fn, LLVMBasicBlockRef at) {
 }
 
 typedef void (*inner_code)(nest *N, uint64_t known);
+static void compute_point(nest *N, uint64_t known);
+static void reduce_into_memory(nest *N, uint64_t known);
 
 /* Loops of levels [level, end), then the inner code. `known`: positions whose index is fixed. */
 static void loops(nest *N, uint32_t level, uint32_t end, uint64_t known, inner_code inner) {
@@ -66,13 +68,18 @@ static void loops(nest *N, uint32_t level, uint32_t end, uint64_t known, inner_c
         return;
     }
     uint32_t position = N->order[level];
+    LLVMValueRef lo = lower_bound(N, position), hi = upper_bound(N, position);
+    bool innermost =
+        level + 1 == end && N->body != LOOM_NONE && (inner == compute_point || inner == reduce_into_memory);
+    bool deferred = innermost && loom_defer_open(fn, N->body, position);
     loom_loop loop;
-    loom_loop_open(fn, &loop, lower_bound(N, position), upper_bound(N, position), NULL);
+    loom_loop_open(fn, &loop, lo, hi, NULL);
     fn->axis[position] = loop.index;
     if (position == 0) fn->element = loop.index;
     loops(N, level + 1, end, known | (uint64_t)1 << position, inner);
     if (position == 0) fn->element = NULL;
     loom_loop_close(fn, &loop);
+    if (deferred) loom_defer_close(fn, N->body, known, position, lo, hi);
 }
 
 static void order_all(nest *N) {
@@ -165,17 +172,20 @@ static void reduce_row(nest *N, uint64_t known) {
     uint32_t k = N->op->n_results, r = N->op->reduce;
     loom_sv *acc = scalars(N, k), *args = scalars(N, 2 * (size_t)k), *next = scalars(N, k);
     loom_block_eval(fn, N->op->ne, NULL, false, acc);
+    LLVMValueRef lo = lower_bound(N, r), hi = upper_bound(N, r);
+    bool deferred = loom_defer_open(fn, N->body, r);
     loom_loop loop;
-    loom_loop_open(fn, &loop, lower_bound(N, r), upper_bound(N, r), NULL);
+    loom_loop_open(fn, &loop, lo, hi, NULL);
     fn->axis[r] = loop.index;
     if (r == 0) fn->element = loop.index;
     for (uint32_t j = 0; j < k; j++) args[j] = acc[j] = loom_loop_carry(fn, &loop, result_dtype(N, j), acc[j]);
     loom_block_build(fn, N->body, known | (uint64_t)1 << r);
     for (uint32_t j = 0; j < k; j++) args[k + j] = loom_block_result(fn, N->body, j);
-    loom_block_eval(fn, N->op->combine, args, true, next);
+    loom_operator_eval(fn, N->op->combine, args, true, next);
     for (uint32_t j = 0; j < k; j++) loom_loop_next(fn, &loop, acc[j], next[j]);
     if (r == 0) fn->element = NULL;
     loom_loop_close(fn, &loop);
+    if (deferred) loom_defer_close(fn, N->body, known, r, lo, hi);
     for (uint32_t j = 0; j < k; j++) store_result(N, j, r, acc[j]);
 }
 
@@ -189,7 +199,7 @@ static void reduce_into_memory(nest *N, uint64_t known) {
         args[j] = loom_fn_load(fn, result_dtype(N, j), place->base, result_offset(N, j, r), place->scope, false);
         args[k + j] = loom_block_result(fn, N->body, j);
     }
-    loom_block_eval(fn, N->op->combine, args, false, next);
+    loom_operator_eval(fn, N->op->combine, args, false, next);
     for (uint32_t j = 0; j < k; j++) store_result(N, j, r, next[j]);
 }
 

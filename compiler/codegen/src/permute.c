@@ -273,29 +273,28 @@ static void execute_point(const execution *x) {
         args[j] = loom_fn_load(fn, x->dtype[j], x->target[j].base, offset, x->target[j].scope, false);
         args[x->k + j] = loom_block_result(fn, x->op->body, x->op->rank + j);
     }
-    loom_block_eval(fn, x->op->combine, args, false, next);
+    loom_operator_eval(fn, x->op->combine, args, false, next);
     for (uint32_t j = 0; j < x->k; j++)
         loom_fn_store(fn, x->dtype[j], x->target[j].base, offset, x->target[j].scope, next[j]);
 }
 
 static void execute_loops(const execution *x, uint32_t level, uint64_t known) {
     loom_fn *fn = x->fn;
-    const bool *wanted = fn->wanted;
     loom_block_build(fn, x->op->body, known);
     if (level == x->n) {
-        fn->wanted = NULL; /* the operator's block is built whole */
         execute_point(x);
-        fn->wanted = wanted;
         return;
     }
     uint32_t position = x->order[level];
     LLVMValueRef lo, hi;
     patch_bounds(x, position, &lo, &hi);
+    bool deferred = level + 1 == x->n && loom_defer_open(fn, x->op->body, position);
     loom_loop loop;
     loom_loop_open(fn, &loop, lo, hi, NULL);
     fn->axis[position] = loop.index;
     execute_loops(x, level + 1, known | (uint64_t)1 << position);
     loom_loop_close(fn, &loop);
+    if (deferred) loom_defer_close(fn, x->op->body, known, position, lo, hi);
 }
 
 /* i1: the whole patch is inside, or (clipped) part of it in every level, and element levels are not empty. */
