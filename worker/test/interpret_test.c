@@ -2,6 +2,8 @@
 #include "compiler/ir/core.h"
 #include "compiler/ir/prim.h"
 #include "support.h"
+#include <pthread.h>
+#include <unistd.h>
 
 static const loom_span nowhere;
 
@@ -198,4 +200,45 @@ LOOM_TEST(interpret, refuses_a_program_that_is_none) {
     d.program = NULL;
     LOOM_FAILS(loom_run_create(executor, &d, &run), LOOM_E_INTERNAL);
     loom_executor_destroy(executor);
+}
+
+/* ---- cancelling ---- */
+
+static void *cancel_again_and_again(void *executor) {
+    for (int i = 0; i < 200; i++) {
+        usleep(2000);
+        loom_executor_cancel(executor);
+    }
+    return NULL;
+}
+
+/* main() = loop x = 1.0 while true do x */
+LOOM_TEST(interpret, cancel_ends_an_endless_loop) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_program *p = loom_program_create(arena);
+    loom_type_id f64 = loom_type_scalar(p, LOOM_F64);
+    loom_body_id main_body = loom_build_open(p, 0, NULL, nowhere), bodies[2];
+    loom_node_id one = loom_build_const(p, LOOM_F64, (loom_scalar){.f = 1}, nowhere);
+    bodies[0] = loom_build_open(p, 1, &f64, nowhere);
+    loom_build_close(p, bodies[0], loom_build_const(p, LOOM_BOOL, (loom_scalar){.b = true}, nowhere));
+    bodies[1] = loom_build_open(p, 1, &f64, nowhere);
+    loom_build_close(p, bodies[1], loom_build_param(p, bodies[1], 0));
+    loom_build_close(p, main_body, loom_build_node(p, LOOM_OP_LOOP_WHILE, 0, f64, &one, 1, bodies, 2, 0, nowhere));
+    loom_build_function(p, "main", main_body, true, NULL);
+    loom_graph_leaf scalar = {"", LOOM_F64, 0};
+    loom_graph_slot slot = {"result", false, 1, &scalar};
+    loom_graph_output output = {LOOM_OUT_VALUE, LOOM_ORDER_ANY, 0, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION};
+    loom_graph_stage stage = {.kind = LOOM_STAGE_ARRAY, .n_outputs = 1, .outputs = &output, .label = "endless"};
+    loom_graph graph = {.n_slots = 1, .slots = &slot, .n_stages = 1, .stages = &stage};
+    loom_executor *executor = executor_of(1, 64 << 20);
+    loom_run *run;
+    LOOM_OK(create(executor, p, &graph, NULL, NULL, 0, &run));
+    pthread_t thread;
+    pthread_create(&thread, NULL, cancel_again_and_again, executor);
+    loom_value *result;
+    LOOM_FAILS(loom_run_array(run, NULL, NULL, &result), LOOM_E_CANCELLED);
+    pthread_join(thread, NULL);
+    loom_run_destroy(run);
+    loom_executor_destroy(executor);
+    loom_arena_destroy(arena);
 }

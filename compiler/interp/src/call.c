@@ -45,7 +45,7 @@ loom_status *loom_interp_call(const loom_program *program, uint32_t f, loom_valu
     static const loom_interp_options defaults = {0};
     if (f >= program->n_functions) return loom_error(LOOM_E_INTERNAL, "function %" PRIu32 " does not exist", f);
     evaluation ev = {.program = program, .options = options ? options : &defaults};
-    ev.work_limit = ev.options->work_limit;
+    ev.work_limit = ev.options->work_limit ? ev.options->work_limit : ev.options->cancel ? UINT64_MAX : 0;
     ev.random = ev.options->random_split_seed;
     ev.arena = loom_arena_create(PREPARATION_BYTES(program));
     heap_init(&ev.heap, ev.options->memory_limit);

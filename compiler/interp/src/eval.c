@@ -37,6 +37,9 @@ loom_status *at_element(evaluation *ev, int64_t i, loom_status *status) {
 }
 
 loom_status *check_effort(const evaluation *ev, const loom_node *n) {
+    if (ev->options->cancel && atomic_load_explicit(ev->options->cancel, memory_order_relaxed)) {
+        return loom_error(LOOM_E_CANCELLED, "cancelled");
+    }
     if (!ev->work_limit || ev->work + ev->turns + ev->heap.moved <= ev->work_limit) return NULL;
     return loom_status_note(placed(ev, n, LOOM_E_LIMIT, "the evaluation takes more work than its limit allows"),
                             "hint: the limit is %llu evaluations, turns and moves; a loop may not end",

@@ -23,7 +23,8 @@ static loom_status *call(loom_run *run, uint32_t f, loom_value *const *arguments
     if (f >= run->program->n_functions) {
         return loom_error(LOOM_E_INTERNAL, "function %u of a program that has %u", f, run->program->n_functions);
     }
-    loom_interp_options options = {.memory_limit = loom_memory_budget(run->executor->memory)};
+    loom_interp_options options = {.memory_limit = loom_memory_budget(run->executor->memory),
+                                   .cancel = &run->executor->cancelled};
     double start = loom_seconds();
     loom_status *status = loom_interp_call(run->program, f, arguments, &options, result, NULL);
     run->interpreted.seconds += loom_seconds() - start;

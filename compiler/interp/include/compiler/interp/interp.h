@@ -10,10 +10,12 @@
 
 #include "common/value.h"
 #include "compiler/ir/core.h"
+#include <stdatomic.h>
 
 typedef struct loom_interp_options {
     uint64_t memory_limit;      /* bytes of values alive; 0: none */
     uint64_t work_limit;        /* evaluations; 0: none */
+    const atomic_bool *cancel;  /* looked at once a node and a turn: LOOM_E_CANCELLED when true; NULL: never */
     uint64_t random_split_seed; /* not 0: reduce_seq and fold_seq are evaluated over random splits (law testing) */
     bool one_by_one; /* no body is run on many elements at once: for tests that hold the quick path against the plain
                         one */
