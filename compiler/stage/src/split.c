@@ -308,15 +308,14 @@ typedef struct graph_build {
     uint32_t *slot_of; /* by node of the entry */
 } graph_build;
 
-static uint32_t add_slot(graph_build *g, const char *name, loom_node_id node) {
+/* For a value of the node's type; `stream`: for a stream parameter, which has no value. */
+static uint32_t add_slot(graph_build *g, const char *name, loom_node_id node, bool stream) {
     const loom_program *p = g->s->p;
     loom_type_leaf *leaves;
     uint32_t n = loom_type_leaves(p, g->s->arena, p->nodes[node].type, &leaves);
     loom_graph_leaf *copies = LOOM_NEW_ARRAY(g->s->arena, loom_graph_leaf, n + 1);
     for (uint32_t i = 0; i < n; i++) copies[i] = (loom_graph_leaf){leaves[i].name, leaves[i].dtype, leaves[i].depth};
-    const loom_body *b = &p->bodies[g->s->entry];
-    bool param_stream = node < b->first + b->n_params && node >= b->first && is_seq(p, node);
-    loom_graph_slot slot = {name, param_stream, n, copies};
+    loom_graph_slot slot = {name, stream, n, copies};
     LOOM_PUSH(g->s->arena, g->slots, slot);
     return (uint32_t)g->slots.count - 1;
 }
@@ -478,7 +477,8 @@ static void build_stage(graph_build *g, const stage_need *t) {
         outputs[i] =
             traversal ? output_of(g, t, root, inputs.at, n_inputs)
                       : (loom_graph_output){LOOM_OUT_VALUE, LOOM_ORDER_ANY, 0, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION};
-        outputs[i].slot = add_slot(g, loom_arena_printf(s->arena, "stage %zu output %u", g->stages.count, i), root);
+        outputs[i].slot =
+            add_slot(g, loom_arena_printf(s->arena, "stage %zu output %u", g->stages.count, i), root, false);
         if (g->slot_of[root] == LOOM_NONE) g->slot_of[root] = outputs[i].slot;
     }
     stage.n_outputs = n_out;
@@ -518,7 +518,7 @@ static loom_graph_slot *param_slots(graph_build *g, const loom_function *f) {
     const loom_body *b = &g->s->p->bodies[f->body];
     for (uint32_t i = 0; i < b->n_params; i++) {
         const char *name = f->param_names ? f->param_names[i] : loom_arena_printf(g->s->arena, "%u", i);
-        g->slot_of[b->first + i] = add_slot(g, name, b->first + i);
+        g->slot_of[b->first + i] = add_slot(g, name, b->first + i, is_seq(g->s->p, b->first + i));
     }
     return g->slots.at;
 }
@@ -593,8 +593,8 @@ loom_status *loom_split_whole(loom_arena *arena, const loom_program *p, uint32_t
             LOOM_PUSH(arena, inputs, i);
     }
     loom_graph_output *o = LOOM_NEW(arena, loom_graph_output);
-    *o = (loom_graph_output){LOOM_OUT_VALUE, LOOM_ORDER_ANY, add_slot(&g, "result", b->result), LOOM_NONE_FUNCTION,
-                             LOOM_NONE_FUNCTION};
+    *o = (loom_graph_output){LOOM_OUT_VALUE, LOOM_ORDER_ANY, add_slot(&g, "result", b->result, false),
+                             LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION};
     loom_graph_stage stage = {.kind = LOOM_STAGE_WHOLE,
                               .function = f,
                               .n_inputs = (uint32_t)inputs.count,

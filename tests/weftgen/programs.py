@@ -1,0 +1,272 @@
+"""Whole programs: parameters, streams, consumers of streams, results."""
+from .expressions import Ctx, Gen
+from .terms import A, BOOL, E, I64, R, SCALARS, Seq, T
+
+
+class Program:
+    """An entry: `lets` bind names before the results, `outs` are its results (a tuple of them where there are several)."""
+    def __init__(self, params, streams, defs, lets, outs, sizes):
+        self.params, self.streams, self.defs, self.lets, self.outs, self.sizes = params, streams, defs, lets, outs, sizes
+
+    def result(self):
+        return self.outs[0].type if len(self.outs) == 1 else T(*[o.type for o in self.outs])
+
+    def text(self):
+        return "".join("def %s = %s\n" % (head, body.text()) for head, body in self.defs) + self.entry()
+
+    def entry(self):
+        params = "".join(" (%s: %s)" % (n, t.text) for n, t in list(self.params.items()) + list(self.streams.items()))
+        used = {d for t in list(self.params.values()) + list(self.streams.values()) for d in t.dims() if d and d.isalpha()}
+        sizes = "".join(" [%s]" % d for d in sorted(used))
+        lets = "".join("  let %s = %s\n" % (n, e.text()) for n, e in self.lets)
+        outs = ",\n      ".join(o.text() for o in self.outs)
+        body = outs if len(self.outs) == 1 else "(" + outs + ")"
+        return "entry main%s%s : %s =\n%s  %s%s\n" % (sizes, params, self.result().text, lets, "in " if self.lets else "", body)
+
+    def trees(self):
+        """The expressions that may be made smaller."""
+        return [b for _, b in self.defs] + [e for _, e in self.lets] + self.outs
+
+
+class Maker:
+    def __init__(self, r):
+        self.r = r
+        self.risky, self.irregular = r.random() < 0.2, r.random() < 0.06
+        palette = r.sample(["i32", "i64", "f32", "f64"], 2) + r.sample(SCALARS, 2)
+        self.gen = Gen(r, ["n", "m"] + r.choice([[], ["3"], ["2"], ["k"], ["4", "1"]]), palette, self.risky, self.irregular)
+        self.params, self.streams, self.defs, self.lets = {}, {}, [], []
+
+    def parameters(self):
+        """Every size name is the length of a parameter; a few more of any type."""
+        g, r = self.gen, self.r
+        for i, d in enumerate(d for d in g.dims if d.isalpha()):
+            self.params["p%d" % i] = A(d, g.some_scalar())
+        for i in range(r.choice([0, 1, 2, 3])):
+            x = r.random()
+            t = g.some_type(2) if x < 0.7 else R(x=g.some_scalar(), y=g.some_type(1)) if x < 0.85 else A(g.dim(), A(g.dim(), A(g.dim(), g.some_scalar())))
+            self.params["q%d" % i] = t
+        self.env = {n: (t, True) for n, t in self.params.items()}
+        self.env.update({d: (I64, True) for d in g.dims if d.isalpha()})
+
+    def definitions(self):
+        g, r = self.gen, self.r
+        for i in range(r.choice([0, 0, 0, 1, 2])):
+            params = {"v%d" % j: g.some_scalar() if r.random() < 0.7 else A("", g.some_scalar()) for j in range(r.choice([1, 2, 2]))}
+            t = g.some_scalar()
+            dims, g.dims = g.dims, ["2", "3"]
+            g.budget = 15
+            body = g.expr(t, Ctx({n: (u, True) for n, u in params.items()}, r.randint(1, 3), exact=True))
+            g.dims = dims
+            self.defs.append(("f%d%s : %s" % (i, "".join(" (%s: %s)" % (n, u.text) for n, u in params.items()), t.text), body))
+            if all(u.scalar for u in params.values()):
+                g.defs.append(("f%d" % i, list(params.values()), t))
+
+    def expr(self, t, depth=None, exact=False, budget=40, **bound):
+        self.gen.budget = budget
+        env = dict(self.env, **bound)
+        return self.gen.expr(t, Ctx(env, self.r.randint(2, 5) if depth is None else depth, exact, inside=bool(bound)))
+
+    def sizes(self):
+        r = self.r
+        sizes = {d: r.choice([0, 1, 2, 3, 5, 8]) for d in self.gen.dims if d.isalpha()}
+        if r.random() < 0.1:
+            sizes[r.choice(sorted(sizes))] = r.choice([16, 17, 33, 70])
+        return sizes
+
+    def array_program(self):
+        self.parameters()
+        self.definitions()
+        outs = [self.expr(self.gen.some_type()) for _ in range(self.r.choice([1, 2, 3, 4]))]
+        return Program(self.params, {}, self.defs, [], outs, self.sizes())
+
+    # ---- streams ----
+    def sequence_program(self):
+        g, r = self.gen, self.r
+        self.parameters()
+        self.definitions()
+        self.pool = []  # (text, type of an element, exact, source)
+        self.rows = {}
+        for i in range(r.choice([1, 1, 2, 3])):
+            source = 0 if i == 0 or r.random() < 0.8 else i
+            self.rows.setdefault(source, r.choice([0, 1, 2, 7, 20, 20, 100] + [1000, 3000] * (r.random() < 0.2)))
+            x = r.random()
+            t = g.some_scalar() if x < 0.5 else g.some_type(1) if x < 0.8 else g.some_type(2) if x < 0.9 else R(x=g.some_scalar(), y=g.some_type(1))
+            if self.irregular and r.random() < 0.5:
+                t = A("", g.some_scalar())
+            self.streams["s%d" % i] = Seq(t)
+            self.pool.append(("s%d" % i, t, True, source))
+            self.rows["s%d" % i] = self.rows[source]
+        if r.random() < 0.1:
+            text, u = r.choice(list(g.variables(Ctx(self.env, 1), lambda u: u.array)))
+            self.pool.append(("(rows %s)" % text, u.element, True, "array " + u.dim))
+        for _ in range(r.choice([0, 1, 1, 2, 3])):
+            self.derive()
+        if r.random() < 0.1:
+            text, t, _, _ = r.choice(self.pool)
+            sizes = self.sizes()
+            if not any(d == "" for d in t.dims()):
+                return Program(self.params, self.streams, self.defs, self.lets, [E(Seq(t), text)], sizes)
+        for _ in range(r.choice([1, 2, 2, 3, 4])):
+            self.consume()
+        results = [n for n, _ in self.lets if n.startswith("r")]
+        outs = [E(self.env[n][0], n) for n in r.sample(results, min(len(results), r.choice([1, 2, 3])))]
+        for _ in range(r.choice([0, 1, 1])):
+            outs.append(self.expr(g.some_type(), depth=r.randint(1, 3)))
+        return Program(self.params, self.streams, self.defs, self.lets, outs, self.sizes())
+
+    def element(self, t, pattern, u, exact, depth=None):
+        """An expression of type t over an element of type u, as the two halves of a lambda."""
+        body = self.expr(t, depth if depth is not None else self.r.randint(1, 4), exact=False, **{pattern: (u, exact)})
+        return body
+
+    def zipped(self, t, depth=None, source=None, extra=None, exact=False):
+        """A sequence of t made from one or several of the pool: the expression, its source."""
+        g, r = self.gen, self.r
+        first = r.choice([p for p in self.pool if source is None or p[3] == source])
+        members = [first] + [p for p in r.sample(self.pool, len(self.pool)) if p is not first and p[3] == first[3]][:r.choice([0, 0, 1, 1, 2])]
+        names = [g.name("el") for _ in members]
+        bound = {n: (m[1], m[2]) for n, m in zip(names, members)}
+        bound.update(extra or {})
+        body = self.expr(t, depth if depth is not None else r.randint(1, 4), exact=exact, budget=30, **bound)
+        annotated = ["(%s: %s)" % (n, m[1].text) for n, m in zip(names, members)]
+        head = "(%s (\\%s -> " % ("map_seq" if len(members) == 1 else "zip_with_seq", " ".join(annotated))
+        return E(Seq(t), head, body, ") ", " ".join(m[0] for m in members), ")"), first[3]
+
+    def bind(self, name, e):
+        self.lets.append((name, e))
+
+    def derive(self):
+        g, r = self.gen, self.r
+        text, t, exact, source = r.choice(self.pool)
+        n, x = g.name("t"), r.random()
+        if x < 0.75:
+            u = g.some_type(r.choice([0, 1, 1, 2]))
+            e, source = self.zipped(u)
+            self.pool.append((n, u, False, source))
+        elif x < 0.88:
+            e = E(Seq(T(I64, t)), "(enumerate_seq %s)" % text)
+            self.pool.append((n, T(I64, t), exact, source))
+        elif x < 0.97:
+            p = g.name("el")
+            body = self.expr(BOOL, r.randint(1, 3), exact=True, **{p: (t, exact)})
+            e = E(Seq(t), "(filter_seq (\\(%s: %s) -> " % (p, t.text), body, ") %s)" % text)
+            self.pool.append((n, t, exact, n))
+        else:
+            op = g.operator(t, True)
+            if not op or not exact:
+                return
+            e = E(Seq(t), "(scan_seq %s %s %s)" % (op.section, op.neutral, text))
+            self.pool.append((n, t, exact, source))
+        self.bind(n, e)
+
+    def consume(self):
+        r = self.r
+        rule = r.choices([self.fold, self.permute, self.from_seq, self.reduce, self.group], [4, 4, 2, 1.5, 1.5])[0]
+        found = rule()
+        if not found:
+            return
+        e, t, exact = found
+        n = self.gen.name("r")
+        self.bind(n, e)
+        self.env[n] = (t, exact)
+
+    def fold(self, source=None, extra=None):
+        g, r = self.gen, self.r
+        t = g.some_type(r.choice([0, 0, 1, 2]))
+        exact = r.random() < 0.7
+        op = g.operator(t, exact)
+        if not op:
+            return None
+        s, _ = self.zipped(t, source=source, extra=extra, exact=exact)
+        return E(t, "(fold_seq %s %s " % (op.section, op.neutral), s, ")"), t, exact
+
+    def permute(self, source=None, extra=None):
+        g, r = self.gen, self.r
+        exact = r.random() < 0.7
+        rank = r.choice([1, 1, 2])
+        element = g.some_type(r.choice([0, 0, 0, 1]))
+        op = g.operator(element, exact, commutative=True)
+        if not op:
+            return None
+        t = element
+        for _ in range(rank):
+            t = A(g.dim(), t)
+        dest = E(t, *self.fill(t, op.neutral, rank)) if r.random() < 0.5 else self.expr(t, r.randint(0, 2), exact=True)
+        if extra:
+            dest = E(t, *self.fill(t, op.neutral, rank))
+        place, value = (I64 if rank == 1 else T(*[I64] * rank)), element
+        for _ in range(r.choice([0, 0, 1, 2])):
+            d = g.dim()
+            place, value = A(d, place), A(d, value)
+        is_, source = self.zipped(place, source=source, extra=extra, exact=True)
+        xs, _ = self.zipped(value, source=source, extra=extra, exact=exact)
+        return E(t, "(permute_seq %s " % op.section, dest, " ", is_, " ", xs, ")"), t, exact
+
+    def fill(self, t, neutral, rank):
+        out = neutral
+        dims = []
+        for _ in range(rank):
+            dims.append(t.dim)
+            t = t.element
+        for d in reversed(dims):
+            out = "(replicate %s %s)" % (d, out)
+        return [out]
+
+    def from_seq(self):
+        g, r = self.gen, self.r
+        t = g.some_type(r.choice([0, 0, 1, 2]))
+        s, source = self.zipped(t)
+        if r.random() < 0.2 and self.irregular:
+            text, t, _, _ = r.choice(self.pool)
+            s = E(Seq(t), text)
+        return E(A("", t), "(from_seq ", s, ")"), A("", t), False
+
+    def reduce(self):
+        """reduce_seq whose step is a fold of the chunk, or a loop over it."""
+        g, r = self.gen, self.r
+        t = g.some_type(r.choice([0, 0, 1]))
+        exact = r.random() < 0.7
+        op = g.operator(t, exact)
+        if not op:
+            return None
+        if t.scalar and r.random() < 0.5:
+            body = "(\\z xs -> %s)" % op.apply("z", "(fold %s %s xs)" % (op.section, op.neutral))
+        else:
+            body = "(\\(z: %s) (xs: []%s) -> loop z = z for x in xs do %s)" % (t.text, t.text, op.apply("z", "x"))
+        s, _ = self.zipped(t, exact=exact)
+        return E(t, "(reduce_seq %s %s %s " % (op.neutral, body, op.section), s, ")"), t, exact
+
+    def group(self):
+        """group_seq: consumers of a group and an expression over their results."""
+        g, r = self.gen, self.r
+        text, u, exact, _ = r.choice(self.pool)
+        n, k, ys, e = g.dim(), g.name("k"), g.name("ys"), g.name("el")
+        key = {e: (u, exact)}
+        x = r.random()
+        if x < 0.5:
+            keys = ["[", self.expr(I64, r.randint(1, 3), exact=True, **key), "]"]
+        elif x < 0.8:
+            j = g.name("j")
+            keys = ["(generate 2 (\\%s -> " % j, self.expr(I64, r.randint(1, 2), exact=True, **key), " + %s))" % j]
+        else:
+            keys = ["[", self.expr(I64, 1, exact=True, **key), ", ", self.expr(I64, 2, exact=True, **key), "]"]
+        pool, env = self.pool, self.env
+        self.pool, self.env = [(ys, u, exact, ys)], dict(env, **{k: (I64, True)})
+        parts, all_exact = [], True
+        for _ in range(r.choice([1, 1, 2])):
+            found = self.fold(extra={k: (I64, True)}) if r.random() < 0.5 else self.permute(extra={k: (I64, True)})
+            if found:
+                name = g.name("g")
+                parts += ["let %s = " % name, found[0], " "]
+                self.env[name] = (found[1], found[2])
+        if not parts:
+            self.pool, self.env = pool, env
+            return None
+        t = g.some_type(1)
+        body = self.expr(t, r.randint(0, 2)) if r.random() < 0.5 else None
+        if body is None:
+            name, (t, all_exact) = list(self.env.items())[-1]
+            body = E(t, name)
+        self.pool, self.env = pool, env
+        return (E(A(n, t), "(from_seq (group_seq %s (\\(%s: %s) -> " % (n, e, u.text), *keys, ") %s (\\%s %s -> " % (text, k, ys), *parts, "in ", body, ")))"),
+                A(n, t), False)
