@@ -33,18 +33,23 @@ static void limit(int resource, uint64_t value) {
 static void set_limits(void) {
     limit(RLIMIT_CPU, LOOM_COMPILE_CPU_SECONDS);
     limit(RLIMIT_CORE, 0);
-#if !defined(__SANITIZE_ADDRESS__) && !(defined(__has_feature) && __has_feature(address_sanitizer))
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) /* these map terabytes and touch little */
     limit(RLIMIT_AS, LOOM_COMPILE_ADDRESS_SPACE);
 #endif
 }
 
 /* ---- one request ---- */
 
-static loom_status *read_all(void *to, size_t length) {
+/* *nothing (unless NULL): the input ended before its first byte, which is no error. */
+static loom_status *read_all(void *to, size_t length, bool *nothing) {
     for (size_t done = 0; done < length;) {
         ssize_t n = read(STDIN_FILENO, (char *)to + done, length - done);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return loom_error_errno(LOOM_E_IO, errno, "cannot read the request");
+        if (n == 0 && done == 0 && nothing) {
+            *nothing = true;
+            return NULL;
+        }
         if (n == 0) return loom_error(LOOM_E_PROTOCOL, "the request ends after %zu of %zu bytes", done, length);
         done += (size_t)n;
     }
@@ -61,15 +66,16 @@ static loom_status *write_all(const void *from, size_t length) {
     return NULL;
 }
 
-static loom_status *read_request(char **bytes, size_t *length) {
+static loom_status *read_request(char **bytes, size_t *length, bool *nothing) {
     unsigned char head[8];
-    LOOM_TRY(read_all(head, sizeof head));
+    LOOM_TRY(read_all(head, sizeof head, nothing));
+    if (*nothing) return NULL;
     uint64_t n = 0;
     for (int i = 0; i < 8; i++) n |= (uint64_t)head[i] << (8 * i);
     if (n > LOOM_MAX_REQUEST) return loom_error(LOOM_E_LIMIT, "a compile request of %llu bytes", (unsigned long long)n);
     char *data = malloc(n + 1);
     if (!data) return loom_error(LOOM_E_MEMORY, "no memory for a compile request of %llu bytes", (unsigned long long)n);
-    loom_status *status = read_all(data, n);
+    loom_status *status = read_all(data, n, NULL);
     if (status) {
         free(data);
         return status;
@@ -94,7 +100,9 @@ static loom_status *write_reply(const loom_compile_reply *reply) {
 static loom_status *serve_one(void) {
     char *bytes;
     size_t length;
-    LOOM_TRY(read_request(&bytes, &length));
+    bool nothing = false;
+    LOOM_TRY(read_request(&bytes, &length, &nothing));
+    if (nothing) return NULL; /* it was kept ready by a daemon that has ended */
     loom_arena *arena = loom_arena_create(LOOM_COMPILE_ARENA);
     loom_compile_request *request;
     loom_compile_reply reply = {.error = loom_compile_request_decode(arena, bytes, length, &request)};
