@@ -9,6 +9,18 @@ wanted() { # NAME: whether --only lets it run
     return 1
 }
 
+# Whether --only leaves anything to do with a build: where its parts name presets, only those are built.
+preset_wanted() { # PRESET
+    local part named=no
+    for part in "${only[@]}"; do
+        case $part in
+        *"$1"*) return 0 ;;
+        *release* | *debug* | *asan* | *tsan* | *fuzz*) named=yes ;;
+        esac
+    done
+    [ $named = no ]
+}
+
 # Sources of ours, by extension: those git knows, or all where this is not a clone.
 sources() {
     if git rev-parse --git-dir >/dev/null 2>&1; then
