@@ -17,6 +17,8 @@ entry scalars (p: {n: i64, z: c128, on: bool}) (t: (f32, u8)) : (i64, c128, bool
 entry stream [c] (s: seq (vis [c])) : f64 = fold_seq (+) 0 (map_seq (\\v -> v.u * sum v.freq + f64.f32 (sum (map (\\z -> c64.abs z) v.z))) s)
 entry means (xss: seq ([]f32)) : []f32 = from_seq (map_seq (\\xs -> sum xs / f32.i64 (length xs)) xss)
 entry ragged (xss: [][]i64) : {same: [][]i64, n: i64} = {same = map (map (+ 1)) xss, n = length xss}
+entry sums (xs: seq f64) : seq f64 = scan_seq (+) 0 xs
+entry sums_of (xs: []f64) : seq f64 = scan_seq (+) 0 (rows xs)
 entry broken (xs: []i64) (i: i64) : i64 = xs[i]
 """
 failed = []
@@ -47,6 +49,10 @@ def good(command):
     run("stream", "180\n", "--entry", "stream", "--stream", "s.u=u.npy", "--stream", "s.z=z.npy", "--const", "s.freq=freq.npy")
     run("irregular stream", "[1.5, 3, 5]\n", "--entry", "means", "--stream", "xss=flat.npy,n.npy")
     run("irregular result", "n = 3\n", "--entry", "ragged", "--arg", "xss=ints.npy,n.npy", "-o", "same=out.npy")
+    run("sequence", "[1, 3, 6, 10]\n", "--entry", "sums", "--stream", "xs=u.npy")
+    run("sequence of rows", "[1, 3, 6, 10]\n", "--entry", "sums_of", "--arg", "xs=u.npy")
+    run("empty sequence", "[]\n", "--entry", "sums", "--stream", "xs=empty.npy")
+    run("empty sequence of rows", "[]\n", "--entry", "sums_of", "--arg", "xs=empty.npy")
     assert list(np.load(os.path.join(TMP, "out.npy"))) == [2, 3, 4, 5, 6, 7]
     assert list(np.load(os.path.join(TMP, "out.lengths.npy"))) == [2, 1, 3]
 
@@ -61,7 +67,7 @@ def bad():
     refused("not a number", 64, ("not a value of type i64",), "--entry", "broken", "--arg", "xs=ints.npy", "--arg", "i=1.5")
     refused("no such file", 66, ("none.npy",), "--entry", "broken", "--arg", "xs=none.npy", "--arg", "i=0")
     refused("not npy", 65, ("not a .npy file",), "--entry", "broken", "--arg", "xs=text.npy", "--arg", "i=0")
-    refused("index", 65, ("p.weft:7",), "--entry", "broken", "--arg", "xs=ints.npy", "--arg", "i=99")
+    refused("index", 65, ("p.weft:9",), "--entry", "broken", "--arg", "xs=ints.npy", "--arg", "i=99")
     refused("part", 64, ("no part 'b'", "same, n"), "--entry", "ragged", "--arg", "xss=ints.npy,n.npy", "-o", "b=x.npy")
     refused("lengths", 65, ("adds up to",), "--entry", "ragged", "--arg", "xss=ints.npy,short.npy")
     refused("unequal", 65, ("elements",), "--entry", "stream", "--stream", "s.u=u3.npy", "--stream", "s.z=z.npy", "--const",
@@ -83,6 +89,7 @@ def main():
         f.write("1 2 3\n")
     save = lambda name, x: np.save(os.path.join(TMP, name + ".npy"), x)
     save("u", np.array([1., 2, 3, 4]))
+    save("empty", np.zeros(0))
     save("u3", np.array([1., 2, 3]))
     save("z", np.full((4, 2), 3 + 4j, np.complex64))
     save("freq", np.array([4., 10]))

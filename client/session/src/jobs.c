@@ -513,6 +513,9 @@ loom_status *loom_session_wait(loom_session *s, uint64_t id, loom_job_result **r
     loom_status *status = wait_for_end(s, job);
     pthread_mutex_unlock(&s->lock);
     if (!status) status = join_parts(job);
+    if (!status && !job->result->value && !job->description->stream) {
+        status = loom_error(LOOM_E_INTERNAL, "the daemon sent no result");
+    }
     if (!status) {
         *result = job->result;
         job->result = NULL;

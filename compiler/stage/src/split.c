@@ -605,7 +605,7 @@ loom_status *loom_split_whole(loom_arena *arena, const loom_program *p, uint32_t
                               .outputs = o,
                               .label = loom_arena_printf(arena, "whole program, interpreted: %s", fn->name)};
     LOOM_PUSH(arena, g.stages, stage);
-    seal(&g, b->n_params, o->slot, is_seq(p, b->result), graph);
+    seal(&g, b->n_params, o->slot, false, graph); /* a sequence too comes as one value, at the end */
     const char **remarks = LOOM_NEW_ARRAY(arena, const char *, 1);
     remarks[0] = loom_arena_printf(arena, "interpreted by one worker: %s", remark);
     (*graph)->n_remarks = 1;

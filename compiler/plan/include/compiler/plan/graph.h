@@ -72,7 +72,7 @@ typedef struct loom_graph {
     uint32_t n_stages;
     const loom_graph_stage *stages; /* in an order in which inputs come before uses */
     uint32_t result;                /* slot */
-    bool result_is_stream;
+    bool result_is_stream;          /* it comes in parts and is never held in the slot */
     uint32_t n_remarks;
     const char *const *remarks;
 } loom_graph;
