@@ -11,8 +11,6 @@ static loom_status *check_slots(const loom_graph *g) {
     for (uint32_t s = 0; s < g->n_slots; s++) {
         const loom_graph_slot *slot = &g->slots[s];
         if (!slot->name) return loom_error(LOOM_E_DATA, "graph: slot %u has no name", s);
-        if (slot->stream && s >= g->n_params)
-            return loom_error(LOOM_E_DATA, "graph: slot %u is a stream but no parameter", s);
         for (uint32_t l = 0; l < slot->n_leaves; l++) {
             if (!slot->leaves[l].name || (unsigned)slot->leaves[l].dtype >= LOOM_DTYPES ||
                 slot->leaves[l].depth > LOOM_MAX_DEPTH) {
