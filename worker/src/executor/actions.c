@@ -238,6 +238,8 @@ static loom_status *run_actions(loom_engine *engine, uint32_t from, uint32_t to,
         LOOM_TRY(find_ffts(engine));
         double start = loom_seconds();
         LOOM_TRY(run_one(engine, at, nesting, left));
+        /* What follows may rely on what a kernel has checked; the caller names the error. */
+        if (loom_engine_has_raised(engine)) return NULL;
         read_scalar_extents(engine);
         loom_run_time *time = &engine->times[engine->actions[at].time];
         time->calls++;
