@@ -13,12 +13,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define MAGIC     "LOOMOBJ1"
 #define PREFIX    16u
 #define ALIGNMENT 64u
 /* Room left in a folder of spooled objects, so that what shares it (a tmpfs of the whole machine) can go on. */
 #define ROOM_LEFT ((uint64_t)64 << 20)
 
+static const char magic[8] = {'L', 'O', 'O', 'M', 'O', 'B', 'J', '1'};
 static const char padding[ALIGNMENT];
 
 static uint64_t padded(uint64_t n) {
@@ -56,8 +56,8 @@ static loom_status *put_header(object_writer *w, const loom_value *value) {
     Wire__Value *wire = loom_wire_value(arena, value);
     uint64_t size = wire__value__get_packed_size(wire);
     uint8_t *header = loom_xcalloc(1, padded(PREFIX + size));
-    memcpy(header, MAGIC, 8);
-    memcpy(header + 8, &size, sizeof size);
+    memcpy(header, magic, sizeof magic);
+    memcpy(header + sizeof magic, &size, sizeof size);
     wire__value__pack(wire, header + PREFIX);
     loom_arena_destroy(arena);
     loom_status *status = put(w, header, padded(PREFIX + size));
@@ -164,9 +164,10 @@ static loom_status *broken(const char *path, const char *what) {
 /* Finds the header and the columns in the mapped bytes. */
 static loom_status *parse(const char *path, const loom_mapping *m, loom_arena *arena, Wire__Value **wire,
                           loom_column **columns, size_t *n_columns) {
-    if (m->length < PREFIX || memcmp(m->data, MAGIC, 8)) return broken(path, "it does not begin as one");
+    if (m->length < PREFIX || memcmp(m->data, magic, sizeof magic) != 0)
+        return broken(path, "it does not begin as one");
     uint64_t size;
-    memcpy(&size, (const char *)m->data + 8, sizeof size);
+    memcpy(&size, (const char *)m->data + sizeof magic, sizeof size);
     if (size > LOOM_MAX_HEADER_BYTES || size > m->length - PREFIX) return broken(path, "its header is too long");
     ProtobufCMessage *message;
     loom_status *status = loom_wire_unpack(&wire__value__descriptor, arena, (const char *)m->data + PREFIX, size,

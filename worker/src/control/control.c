@@ -335,6 +335,7 @@ static void on_task(loom_control *c, const Wire__Task *task) {
     item->task = task->task;
     item->job = run->job;
     item->run = run;
+    item->n_streams = run->n_streams;
     item->epoch = *task->epoch;
     item->first_block = (int64_t)task->first_block;
     item->n_blocks = (int64_t)task->n_blocks;

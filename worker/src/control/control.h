@@ -133,6 +133,7 @@ typedef struct loom_item {
     size_t n_objects;
     int64_t *lengths; /* WHOLE: by stream */
     atomic_llong folded;
+    uint32_t n_streams; /* of chunks */
     /* under lock */
     loom_chunk *chunks; /* in order, those not consumed */
     int64_t planned;    /* blocks for which there was a chunk */

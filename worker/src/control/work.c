@@ -27,7 +27,7 @@ void loom_item_free(loom_item *item) {
     while (item->chunks) {
         loom_chunk *chunk = item->chunks;
         item->chunks = chunk->next;
-        loom_chunk_free(chunk, item->run->n_streams);
+        loom_chunk_free(chunk, item->n_streams);
     }
     for (size_t i = 0; i < item->n_objects; i++) free(item->objects[i]);
     free(item->lengths);
