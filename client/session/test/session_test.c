@@ -13,6 +13,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zmq.h>
 
 extern char **environ;
 
@@ -710,6 +711,76 @@ LOOM_TEST(site, jobs_of_a_client_that_has_gone_end) {
     }
     LOOM_CHECK_EQ_INT(left, 0);
     loom_session_close(other);
+    end_process(worker, SIGTERM);
+    free_job(&j);
+    close_site(&t);
+}
+
+/* ---- wrong bytes ---- */
+
+/* A peer that sends noise, and well-formed messages with bytes changed, to the daemon. */
+static void *send_noise(void *argument) {
+    const char *endpoint = argument;
+    void *context = zmq_ctx_new();
+    void *socket = zmq_socket(context, ZMQ_DEALER);
+    int linger = 0;
+    zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger);
+    LOOM_CHECK(zmq_connect(socket, endpoint) == 0);
+    static const struct {
+        const char *bytes;
+        size_t n;
+    } seeds[] = {
+        {"\x08\x01\x12\x0e\x08\x01\x10\x05\x1a\x01h\x20\x02\x28\x40\x32\x00\x38\x07", 18},   /* Hello of a worker */
+        {"\x08\x01\x12\x07\x08\x00\x10\x05\x1a\x01h", 11},                                   /* Hello of a client */
+        {"\x08\x01\x22\x08\x08\x01\x12\x04\x08\x03\x10\x05", 12},                            /* Beat with a task */
+        {"\x08\x01\x52\x12\x08\x01\x12\x01n\x1a\x01m\x22\x00\x30\x05\x3a\x01s\x40\x00", 20}, /* Submit */
+        {"\x08\x01\x92\x02\x0c\x08\x01\x10\x01\x18\x01\x22\x04\x08\x01\x10\x01", 17},        /* TaskDone */
+        {"\x08\x01\x92\x01\x04\x08\x01\x10\x01", 9},                                         /* Cancel */
+        {"\x08\x01\x32\x03\x0a\x01x", 7},                                                    /* Bye */
+    };
+    uint64_t seed = 4711;
+    for (int i = 0; i < 20000; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        size_t which = (seed >> 33) % (sizeof seeds / sizeof *seeds + 1);
+        char bytes[64];
+        size_t n = 20;
+        if (which < sizeof seeds / sizeof *seeds) {
+            n = seeds[which].n;
+            memcpy(bytes, seeds[which].bytes, n);
+            if (seed >> 60 > 3) bytes[(seed >> 20) % n] ^= (char)(1 << (seed >> 40) % 8);
+        } else {
+            for (size_t k = 0; k < n; k++) bytes[k] = (char)(seed >> k);
+        }
+        bool more = seed >> 58 == 0;
+        zmq_send(socket, bytes, n, ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0));
+        if (more) zmq_send(socket, bytes, 3, ZMQ_DONTWAIT);
+        if (i % 64 == 0) usleep(1000);
+    }
+    zmq_close(socket);
+    zmq_ctx_term(context);
+    return NULL;
+}
+
+LOOM_TEST(site, noise_on_the_control_socket_changes_nothing) {
+    site t;
+    setenv("GRIDLOOM_LOG", "error", 1); /* each refused message is a warning */
+    open_site(&t, "500");
+    loom_session *s = connect_session(t.endpoint);
+    pid_t worker = start_worker(&t);
+    a_worker(s, 0);
+    pthread_t noise[2];
+    for (int i = 0; i < 2; i++) pthread_create(&noise[i], NULL, send_noise, t.endpoint);
+    job j;
+    make_job(&j, "all", 100000, 100, NULL, 0);
+    loom_job_result *r;
+    LOOM_OK(loom_session_run(s, &j.d, &r));
+    check_all(&j, r);
+    loom_job_result_free(r);
+    for (int i = 0; i < 2; i++) pthread_join(noise[i], NULL);
+    LOOM_OK(loom_session_run(s, &j.d, &r));
+    check_all(&j, r);
+    loom_job_result_free(r);
+    loom_session_close(s);
     end_process(worker, SIGTERM);
     free_job(&j);
     close_site(&t);
