@@ -52,25 +52,34 @@ static void drop_state(state *s) {
 
 /* ---- opening ---- */
 
+/* How messages name a column: a stream of scalars has one without a name. */
+static const char *title(const column *c, char text[64]) {
+    if (!c->name[0]) return "the stream";
+    snprintf(text, 64, "'%.60s'", c->name);
+    return text;
+}
+
 static loom_status *check_shape(const column *c) {
+    char text[64];
     const loom_npy_header *h = &c->values.header;
     if (h->dtype != c->dtype) {
-        return loom_status_note(loom_error(LOOM_E_DATA, "%s holds %s, but '%s' is %s", c->values_path,
-                                           loom_dtype_name(h->dtype), c->name, loom_dtype_name(c->dtype)),
+        return loom_status_note(loom_error(LOOM_E_DATA, "%s holds %s, but %s is %s", c->values_path,
+                                           loom_dtype_name(h->dtype), title(c, text), loom_dtype_name(c->dtype)),
                                 "hint: convert the file, or declare the parameter with this type");
     }
     uint32_t axes = c->depth + (c->constant || c->lengths_path ? 0 : 1);
     if (h->depth != axes) {
-        return loom_error(LOOM_E_DATA, "%s has %" PRIu32 " axes, '%s' needs %" PRIu32 "%s", c->values_path, h->depth,
-                          c->name, axes, c->constant ? "" : " (the first one is the stream)");
+        return loom_error(LOOM_E_DATA, "%s has %" PRIu32 " axes, %s needs %" PRIu32 "%s", c->values_path, h->depth,
+                          title(c, text), axes, c->constant ? "" : " (the first one is the stream)");
     }
     return NULL;
 }
 
 /* Adds up all lengths once; afterwards every start is known to lie inside the values. */
 static loom_status *open_lengths(column *c) {
+    char text[64];
     if (c->constant || c->depth == 0) {
-        return loom_error(LOOM_E_USAGE, "'%s' takes no lengths: its elements are %s", c->name,
+        return loom_error(LOOM_E_USAGE, "%s takes no lengths: its elements are %s", title(c, text),
                           c->constant ? "constant" : "scalars");
     }
     LOOM_TRY(loom_npy_map_file(c->lengths_path, &c->lengths));
@@ -109,9 +118,10 @@ static loom_status *open_column(const loom_npy_column *from, column *c) {
                   .constant = from->constant,
                   .dtype = from->dtype,
                   .depth = from->depth};
-    if (!from->values) return loom_error(LOOM_E_USAGE, "column '%s' has no file", from->name);
+    char text[64];
+    if (!from->values) return loom_error(LOOM_E_USAGE, "%s has no file", title(c, text));
     if (from->depth >= LOOM_MAX_DEPTH) {
-        return loom_error(LOOM_E_LIMIT, "'%s' has %" PRIu32 " array levels, the limit is %d", c->name, from->depth,
+        return loom_error(LOOM_E_LIMIT, "%s has %" PRIu32 " array levels, the limit is %d", title(c, text), from->depth,
                           LOOM_MAX_DEPTH - 1);
     }
     LOOM_TRY(loom_npy_map_file(from->values, &c->values));

@@ -33,7 +33,8 @@ loom_status *cli_status(const cli_call *call);
 loom_status *cli_cancel(const cli_call *call);
 loom_status *cli_workers(const cli_call *call);
 
-/* loom_options_parse, or the manual page where that is wanted; *done: there is nothing more to do. */
+/* loom_options_parse, or the manual page where that is wanted; *done: there is nothing more to do. --connect defaults
+ * to $GRIDLOOM_CONNECT. */
 LOOM_MUST_USE loom_status *cli_options(const cli_call *call, const loom_command_text *text, loom_option *options,
                                        const char ***rest, int *n_rest, bool *done);
 /* Compiles what was read and prints all diagnostics to standard error. */
@@ -73,12 +74,14 @@ typedef struct cli_where {
          LOOM_OPT_TEXT,                                                                                                \
          &(w).connect,                                                                                                 \
          "ENDPOINT",                                                                                                   \
-         "Use a running gridloomd, for example ipc:///run/gridloom/control; default: start one for this command.",     \
+         "Use a running gridloomd, for example ipc:///run/gridloom/control; default: $GRIDLOOM_CONNECT, or else "      \
+         "start "                                                                                                      \
+         "one for this command.",                                                                                      \
          0,                                                                                                            \
          0},                                                                                                           \
         {"stats", 0, LOOM_OPT_TEXT, &(w).stats, "FILE", "Write there, as JSON, where the time went.", 0, 0},           \
         {"insecure", 0, LOOM_OPT_FLAG, &(w).insecure, NULL, "Allow a tcp:// endpoint without keys.", 0, 0},            \
-        {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress and no summary.", 0, 0}
+        {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress, no summary and no warnings.", 0, 0}
 /* Writes the file of --stats, if one is wanted. */
 LOOM_MUST_USE loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job);
 LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);
@@ -90,10 +93,11 @@ LOOM_MUST_USE loom_status *cli_check_signals(void);
 /* While files are written signals wait, so that no temporary file stays. */
 void cli_hold_signals(bool hold);
 
-/* Progress of a job on a terminal; shows nothing elsewhere. */
+/* Progress of a job on a terminal. Elsewhere only that there is no worker is told, once. */
 typedef struct cli_progress {
-    bool shown, drawn;
-    const char *unit; /* of elements: "rows" */
+    bool shown, drawn, waited;
+    const char *daemon; /* NULL: that it has no worker is not told */
+    const char *unit;   /* of elements: "rows" */
 } cli_progress;
 cli_progress cli_progress_start(bool quiet, const char *unit);
 void cli_progress_update(void *progress, const loom_job_progress *state); /* for loom_job_description */

@@ -42,6 +42,7 @@ static loom_status *format_file(loom_client_program *p, size_t i, const char *pa
     loom_status *status = loom_syntax_format(&p->files[i], &p->diagnostics, &text);
     if (status) {
         loom_diagnostics_print(&p->diagnostics, &p->files[i], 1, stderr); /* their spans know this file alone */
+        loom_diagnostics_free(&p->diagnostics);
         return status;
     }
     size_t length = strlen(text);
@@ -55,6 +56,15 @@ static loom_status *format_file(loom_client_program *p, size_t i, const char *pa
     }
     free(text);
     return status;
+}
+
+/* One wrong file does not keep the others from being looked at: the first error is the command's, the others are told.
+ */
+static loom_status *both(loom_status *first, loom_status *second) {
+    if (!first) return second;
+    if (second) loom_status_note(first, "also: %s", loom_status_message(second));
+    loom_status_free(second);
+    return first;
 }
 
 loom_status *cli_fmt(const cli_call *call) {
@@ -75,7 +85,7 @@ loom_status *cli_fmt(const cli_call *call) {
     loom_client_program *program;
     LOOM_TRY(loom_client_read(rest, (size_t)n, &program));
     loom_status *status = NULL;
-    for (int i = 0; i < n && !status; i++) status = format_file(program, (size_t)i, rest[i], in_place, test);
+    for (int i = 0; i < n; i++) status = both(status, format_file(program, (size_t)i, rest[i], in_place, test));
     loom_client_program_free(program);
     return status;
 }

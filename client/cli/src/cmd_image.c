@@ -126,6 +126,7 @@ static loom_status *submit(image_job *job, loom_session *session, const char *en
     size_t length;
     LOOM_TRY(loom_program_encode(job->program->program, &bytes, &length));
     cli_progress progress = cli_progress_start(job->request.where.quiet || job->request.json, "rows");
+    if (!job->request.where.quiet) progress.daemon = job->request.where.connect;
     loom_job_description description = {.name = job->request.data,
                                         .program = bytes,
                                         .program_length = length,

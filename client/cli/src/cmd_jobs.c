@@ -1,5 +1,6 @@
 /* status, workers, cancel: what a daemon is doing. */
 #include "cli.h"
+#include "common/buffer.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,7 @@ typedef struct question {
         {"insecure", 0, LOOM_OPT_FLAG, &(q).insecure, NULL, "Allow a tcp:// endpoint without keys.", 0, 0}
 
 static loom_status *ask(question *q, loom_session **session) {
-    if (!q->connect) q->connect = getenv("GRIDLOOM_CONNECT");
-    if (!q->connect || !*q->connect) {
+    if (!q->connect) {
         return loom_status_note(loom_error(LOOM_E_USAGE, "no daemon given"),
                                 "hint: --connect ENDPOINT, or set GRIDLOOM_CONNECT; commands without --connect start a "
                                 "daemon of their own that nobody else sees");
@@ -114,14 +114,23 @@ static void workers_json(const loom_daemon_info *info) {
     printf("]}\n");
 }
 
+/* "triple cpu" of "triple;cpu;features": the features fill pages, and are in the JSON. */
+static char *machine_text(const char *target) {
+    size_t triple = target ? strcspn(target, ";") : 0;
+    const char *cpu = target && target[triple] ? target + triple + 1 : "";
+    return loom_xprintf("%.*s %.*s", (int)triple, target ? target : "", (int)strcspn(cpu, ";"), cpu);
+}
+
 static void workers_table(const loom_daemon_info *info) {
     printf("%8s  %8s %8s %10s %-5s %8s  %-16s %s\n", "worker", "pid", "threads", "memory", "state", "blocks", "host",
            "target");
     for (size_t i = 0; i < info->n_workers; i++) {
         const loom_worker_info *w = &info->workers[i];
+        char *machine = machine_text(w->target);
         printf("%8" PRIu64 "  %8" PRId64 " %8" PRIu32 " %6.1f GiB %-5s %8" PRId64 "  %-16s %s\n", w->worker, w->pid,
                w->threads, (double)w->memory / 0x1p30, w->busy ? "busy" : "idle", w->blocks, w->host ? w->host : "",
-               w->target ? w->target : "");
+               machine);
+        free(machine);
     }
 }
 

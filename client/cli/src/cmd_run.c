@@ -121,6 +121,7 @@ static loom_status *submit(const run *r, loom_session *session, loom_job_result 
     size_t length;
     LOOM_TRY(loom_program_encode(r->program->program, &bytes, &length));
     cli_progress progress = cli_progress_start(r->where.quiet, "elements");
+    if (!r->where.quiet) progress.daemon = r->where.connect;
     loom_job_description job = {.program = bytes,
                                 .program_length = length,
                                 .entry = r->program->program->functions[r->function].name,

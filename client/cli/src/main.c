@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Longer words are no mistyped command. */
+#define LONGEST 16
+
 const cli_command cli_commands[] = {
     {"image", cli_image, "make a dirty image of an observation"},
     {"simulate", cli_simulate, "make an observation of point sources"},
@@ -23,6 +26,7 @@ static void usage(FILE *to) {
     fprintf(to, "usage: gridloom COMMAND [ARGUMENTS]\n\n"
                 "Gridloom images radio interferometers and runs Weft programs over streams of data.\n\ncommands:\n");
     for (const cli_command *c = cli_commands; c->name; c++) fprintf(to, "  %-12s%s\n", c->name, c->summary);
+    fprintf(to, "  %-12s%s\n", "help", "tell about a command: gridloom help COMMAND");
     fprintf(to, "\n  gridloom COMMAND --help tells about a command\n  gridloom --version\n");
 }
 
@@ -33,9 +37,39 @@ static const cli_command *find(const char *name) {
     return NULL;
 }
 
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Letters to insert, drop, change or swap to get from a to b, both of at most LONGEST letters. */
+static size_t distance(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b), d[LONGEST + 1][LONGEST + 1];
+    for (size_t i = 0; i <= n; i++) {
+        for (size_t j = 0; j <= m; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            size_t best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            best = smaller(best, smaller(d[i - 1][j], d[i][j - 1]) + 1);
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            d[i][j] = swapped ? smaller(best, d[i - 2][j - 2] + 1) : best;
+        }
+    }
+    return d[n][m];
+}
+
 static loom_status *unknown(const char *name) {
-    return loom_status_note(loom_error(LOOM_E_USAGE, "unknown command '%s'", name),
-                            "hint: gridloom --help lists the commands");
+    loom_status *status = loom_error(LOOM_E_USAGE, "unknown command '%s'", name);
+    for (const cli_command *c = cli_commands; c->name && strlen(name) <= LONGEST; c++) {
+        if (distance(name, c->name) > 2 || strlen(name) < 3) continue;
+        return loom_status_note(status, "hint: did you mean '%s'?", c->name);
+    }
+    size_t n = strlen(name);
+    if (n > 5 && strcmp(name + n - 5, ".weft") == 0) {
+        return loom_status_note(status, "hint: gridloom run %s runs a program", name);
+    }
+    return loom_status_note(status, "hint: gridloom --help lists the commands");
 }
 
 static loom_status *man_page(const char *name, FILE *to) {

@@ -47,8 +47,15 @@ void cli_progress_text(cli_progress *progress, const char *what, double part, do
     draw(progress, text);
 }
 
+static void tell_no_worker(cli_progress *p) {
+    if (p->waited) return;
+    fprintf(stderr, "warning: waiting for a worker: none is registered at %s\n", p->daemon);
+    p->waited = true;
+}
+
 void cli_progress_update(void *progress, const loom_job_progress *state) {
     cli_progress *p = progress;
+    if (p->daemon && !p->shown && state->workers == 0 && state->seconds >= PATIENCE) tell_no_worker(p);
     if (!p->shown || state->seconds < PATIENCE) return;
     char text[256], rate[16], left[32];
     size_t n = 0;

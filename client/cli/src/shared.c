@@ -1,6 +1,14 @@
 #include "cli.h"
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* $GRIDLOOM_CONNECT counts for every command that has --connect; an empty one means a daemon of the command's own. */
+static void default_daemon(const char **connect) {
+    if (!*connect) *connect = getenv("GRIDLOOM_CONNECT");
+    if (*connect && !**connect) *connect = NULL;
+}
 
 loom_status *cli_options(const cli_call *call, const loom_command_text *text, loom_option *options, const char ***rest,
                          int *n_rest, bool *done) {
@@ -9,7 +17,11 @@ loom_status *cli_options(const cli_call *call, const loom_command_text *text, lo
         *done = true;
         return NULL;
     }
-    return loom_options_parse(text, options, call->argc, call->argv, rest, n_rest, done);
+    LOOM_TRY(loom_options_parse(text, options, call->argc, call->argv, rest, n_rest, done));
+    for (loom_option *o = options; o->name; o++) {
+        if (strcmp(o->name, "connect") == 0) default_daemon(o->to);
+    }
+    return NULL;
 }
 
 loom_status *cli_compile(loom_client_program *program) {

@@ -61,14 +61,16 @@ static bool project(double ra, double dec, double ra0, double dec0, sky_source *
     return sin(dec) * sin(dec0) + cos(dec) * cos(dec0) * cos(ra - ra0) > 0;
 }
 
+#define FORM "expected L M FLUX (arcsec east and north, Jy) or HH:MM:SS +DD:MM:SS FLUX"
+
 static const char *read_line(char *line, double ra0, double dec0, sky_source *s) {
     char *words[4], *save = NULL;
     int n = 0;
     for (char *w = strtok_r(line, " \t\r,", &save); w && n < 4; w = strtok_r(NULL, " \t\r,", &save)) words[n++] = w;
-    if (n < 3) return "expected L, M (arcsec) and flux (Jy), or right ascension, declination and flux";
+    if (n < 3) return FORM;
     double a, b;
     if (strchr(words[0], ':')) {
-        if (!sexagesimal(words[0], &a) || !sexagesimal(words[1], &b)) return "not HH:MM:SS and +DD:MM:SS";
+        if (!sexagesimal(words[0], &a) || !sexagesimal(words[1], &b)) return "expected HH:MM:SS +DD:MM:SS FLUX";
         if (!project(a * M_PI / 12, b * M_PI / 180, ra0, dec0, s))
             return "the source is below the horizon of the field";
     } else {
@@ -76,14 +78,14 @@ static const char *read_line(char *line, double ra0, double dec0, sky_source *s)
         if (!status) status = loom_parse_real(words[1], &b);
         bool bad = status != NULL;
         loom_status_free(status);
-        if (bad) return "an offset is not a number";
+        if (bad) return FORM;
         s->l = a * ARCSEC;
         s->m = b * ARCSEC;
     }
     loom_status *status = loom_parse_real(words[2], &s->flux);
     bool bad = status != NULL;
     loom_status_free(status);
-    if (bad) return "the flux is not a number";
+    if (bad) return FORM;
     return s->l * s->l + s->m * s->m < 1 ? NULL : "the source is beyond the horizon of the field";
 }
 
@@ -101,11 +103,14 @@ loom_status *sky_read(const char *path, double ra, double dec, sky *to) {
         line[strcspn(line, "#")] = '\0';
         if (line[strspn(line, " \t\r")] == '\0') continue;
         sky_source source = {0};
+        char *kept = loom_xstrdup(line + strspn(line, " \t"));
+        kept[strcspn(kept, "\r")] = '\0';
         const char *why = read_line(line, ra, dec, &source);
         if (why)
-            status = loom_error(LOOM_E_DATA, "%s:%d: %s", path, number, why);
+            status = loom_error(LOOM_E_DATA, "%s:%d: %s, found '%.60s'", path, number, why, kept);
         else
             add(&made, source);
+        free(kept);
     }
     free(text);
     if (!status && made.n == 0) status = loom_error(LOOM_E_DATA, "%s has no sources in it", path);
