@@ -113,5 +113,10 @@ int main(void) {
     length = n;
     write_all(&length, sizeof length);
     write_all(out, n);
+    free(out);
+    free((void *)reply.graph);
+    loom_status_free(reply.error);
+    loom_arena_destroy(arena);
+    free(bytes);
     return 0;
 }
