@@ -1,5 +1,8 @@
 """Makes a failing program small."""
+import itertools
+import re
 import time
+import numpy as np
 from .terms import E, simple
 
 
@@ -41,13 +44,63 @@ def exchange(node, parts, env):
     return change
 
 
-def shrink(program, fails, seconds):
-    """Applies changes as long as `fails(program)` stays true and time is left."""
+def smaller_inputs(program, case):
+    """Fewer parameters, shorter streams, one block length."""
+    if len(case.blocks) > 1:
+        for b in case.blocks:
+            yield assign(case, "blocks", [b])
+    for names in (program.params, program.streams):
+        for n in list(names):
+            if not re.search(r"\b%s\b" % n, "".join(t.text() for t in program.trees())):
+                yield without(program, case, names, n)
+    longest = max([length(v) for n in program.streams for v in case.inputs[n].values()], default=0)
+    for keep in sorted({0, 1, 2, 5, longest // 2, longest - 1}):
+        if keep < longest:
+            cut = {n: {leaf: first(v, keep) if n in program.streams else v for leaf, v in leaves.items()}
+                   for n, leaves in case.inputs.items()}
+            yield assign(case, "inputs", cut)
+    for n, leaves in case.inputs.items():
+        for leaf, v in leaves.items():
+            if not isinstance(v, tuple) and v.size and (v != v.dtype.type(1)).any():
+                yield assign(case, "inputs", dict(case.inputs, **{n: dict(leaves, **{leaf: np.ones_like(v)})}))
+
+
+def length(v):
+    return len(v[1] if isinstance(v, tuple) else v)
+
+
+def first(v, n):
+    return (v[0][:int(v[1][:n].sum())], v[1][:n]) if isinstance(v, tuple) else v[:n]
+
+
+def assign(thing, name, value):
+    def change():
+        saved = getattr(thing, name)
+        setattr(thing, name, value)
+        return lambda: setattr(thing, name, saved)
+    return change
+
+
+def without(program, case, names, n):
+    def change():
+        saved, inputs = dict(names), case.inputs
+        del names[n]
+        case.inputs = {k: v for k, v in inputs.items() if k != n}
+        def back():
+            names.clear()
+            names.update(saved)
+            case.inputs = inputs
+        return back
+    return change
+
+
+def shrink(program, case, fails, seconds):
+    """Applies changes as long as `fails()` stays true and time is left."""
     end = time.time() + seconds
     changed = True
     while changed and time.time() < end:
         changed = False
-        for change in smaller_trees(program):
+        for change in itertools.chain(smaller_inputs(program, case), smaller_trees(program)):
             if time.time() > end:
                 break
             back = change()

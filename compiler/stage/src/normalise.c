@@ -9,7 +9,7 @@
  *                   (map_seq (\e -> map (\k -> is with k before each index) K') s)
  *                   (map_seq (\e -> map (\k -> xs) K') s)
  *     fold_seq op ne (x from e)
- *        => a_j = permute_seq op (replicate n ne) (map_seq (\e -> K') s) (map_seq (\e -> map (\k -> x) K') s)
+ *        => a_j = permute_seq op (replicate n neutral) (map_seq (\e -> K') s) (map_seq (\e -> map (\k -> x) K') s)
  *   where "from e" are chains of map_seq over ys, applied to e; K' is K with repeats replaced by -1 (an index outside,
  * so that permute drops them: a set visits once), and is K itself when K is `generate m (\j -> x + j)`.
  *
@@ -304,7 +304,7 @@ static loom_node_id group_rest(normaliser *z, group *g, const bool *independent,
         loom_node_id value = build(to, LOOM_OP_INDEX, loom_copy_type(to, p, c->type), at, 2, NULL, 0, 0, c->span);
         loom_body_id op = p->body_refs[c->first_body];
         loom_node_id dest = loom_operand(p, c, 0);
-        if (c->op == LOOM_OP_SEQ_PERMUTE && !loom_operator_is_neutral_fill(z->scope, op, dest)) {
+        if (!loom_operator_is_neutral_fill(z->scope, op, dest)) {
             loom_node_id *saved = z->map;
             z->map = g->copy;
             value = combine_levels(z, op, c->aux, g->copy[dest], value, c->span);

@@ -354,6 +354,19 @@ static emitter new_emitter(graph_build *g) {
     return e;
 }
 
+/* Marks the nodes from around a body that it uses. */
+static void need_free_nodes(const splitter *s, const loom_body *body, bool *needed) {
+    const loom_program *p = s->p;
+    if (body->result < body->first) needed[body->result] = true;
+    for (loom_node_id m = body->first; m < body->end; m++) {
+        const loom_node *inner = &p->nodes[m];
+        for (uint32_t i = 0; i < inner->n_operands; i++)
+            if (loom_operand(p, inner, i) < body->first) needed[loom_operand(p, inner, i)] = true;
+        for (uint32_t i = 0; i < inner->n_bodies; i++)
+            if (loom_node_body(p, inner, i)->result < body->first) needed[loom_node_body(p, inner, i)->result] = true;
+    }
+}
+
 /* merge_j(inputs..., a, b): the operator's (or the merge) body alone. */
 static uint32_t merge_function(graph_build *g, const stage_need *t, const uint32_t *inputs, uint32_t n_inputs,
                                loom_node_id c, const char *name) {
@@ -365,8 +378,8 @@ static uint32_t merge_function(graph_build *g, const stage_need *t, const uint32
     /* Free nodes of the operator: whatever of the stage does not depend on the stream. */
     bool *needed = LOOM_NEW_ARRAY(s->arena, bool, s->p->n_nodes + 1);
     const loom_body *b = &s->p->bodies[s->entry];
-    for (uint32_t i = 0; i < s->n_deps[c]; i++) needed[s->deps[c][i]] = true;
-    for (uint32_t i = 0; i < n->n_operands; i++) needed[loom_operand(s->p, n, i)] = n->op == LOOM_OP_SEQ_FOLD && i == 0;
+    uint32_t which = n->op == LOOM_OP_SEQ_REDUCE ? 1 : 0;
+    need_free_nodes(s, loom_node_body(s->p, n, which), needed);
     for (loom_node_id m = b->end; m-- > b->first;) {
         if (!needed[m] || t->boundary[m] || s->stream[m] || m < b->first + b->n_params) {
             needed[m] = false;
@@ -377,7 +390,6 @@ static uint32_t merge_function(graph_build *g, const stage_need *t, const uint32
     emit_needed(&e, needed);
     loom_node_id a = loom_build_param(g->to, body, n_inputs), second = loom_build_param(g->to, body, n_inputs + 1),
                  result;
-    uint32_t which = n->op == LOOM_OP_SEQ_REDUCE ? 1 : 0;
     loom_node_id arguments[2] = {a, second};
     if (n->op == LOOM_OP_SEQ_PERMUTE) {
         /* elementwise over the indexed levels */

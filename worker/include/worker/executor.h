@@ -91,7 +91,7 @@ LOOM_MUST_USE loom_status *loom_run_merge(loom_run *run, uint32_t output, loom_v
 LOOM_MUST_USE loom_status *loom_run_empty(loom_run *run, uint32_t output, loom_value **value);
 LOOM_MUST_USE loom_status *loom_run_finish(loom_run *run, uint32_t output, loom_value *merged, loom_value **value);
 
-/* ARRAY and WHOLE stages. For WHOLE, `pull` gives block after block of all streams (NULL value at the end). */
+/* ARRAY and WHOLE stages. For WHOLE, `pull` gives block after block of all streams, NULL for one that has ended. */
 typedef loom_status *(*loom_pull)(void *context, int64_t block, loom_value **streams /* n_streams */, bool *end);
 LOOM_MUST_USE loom_status *loom_run_array(loom_run *run, loom_pull pull, void *context,
                                           loom_value **outputs /* n_outputs */);

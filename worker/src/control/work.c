@@ -458,7 +458,6 @@ typedef struct puller {
     loom_control *control;
     loom_item *item;
     outcome *outcome;
-    loom_value **last; /* by stream: of which an empty one is cut when the stream has ended */
 } puller;
 
 static loom_status *take_pulled(puller *p, loom_chunk *chunk, loom_value **streams) {
@@ -469,16 +468,8 @@ static loom_status *take_pulled(puller *p, loom_chunk *chunk, loom_value **strea
     }
     LOOM_TRY(read_local(p->item, chunk));
     for (uint32_t i = 0; i < p->item->run->n_streams; i++) {
-        if (chunk->values[i]) {
-            loom_value_unref(p->last[i]);
-            p->last[i] = loom_value_ref(chunk->values[i]);
-            streams[i] = chunk->values[i];
-            chunk->values[i] = NULL;
-        } else if (p->last[i]) {
-            LOOM_TRY(loom_value_slice(p->last[i], 0, 0, &streams[i]));
-        } else {
-            return loom_error(LOOM_E_DATA, "an empty stream beside one that is not");
-        }
+        streams[i] = chunk->values[i];
+        chunk->values[i] = NULL;
     }
     return NULL;
 }
@@ -498,7 +489,7 @@ static loom_status *array(loom_control *c, loom_item *item, outcome *o) {
     loom_work_run *run = item->run;
     uint32_t n = stage_of(run)->n_outputs;
     loom_value **outputs = loom_xcalloc((size_t)n + 1, sizeof *outputs);
-    puller p = {c, item, o, loom_xcalloc((size_t)run->n_streams + 1, sizeof(loom_value *))};
+    puller p = {c, item, o};
     double before = loom_seconds();
     loom_status *status = loom_run_array(run->run, pull, &p, outputs);
     o->done.compute += loom_seconds() - before - o->done.wait;
@@ -506,7 +497,6 @@ static loom_status *array(loom_control *c, loom_item *item, outcome *o) {
     for (uint32_t i = 0; i < n && !status; i++) status = add_part(c, o, i, 0, 0, outputs[i]);
     o->done.handover += loom_seconds() - before;
     unref_all(outputs, n);
-    unref_all(p.last, run->n_streams);
     return status;
 }
 

@@ -73,7 +73,7 @@ static void free_pulled(pulled *p, uint32_t n_streams) {
     free(p->blocks);
 }
 
-/* One block: the values that `pull` gives become columns with all leaves. */
+/* One block: the values that `pull` gives become columns with all leaves; a stream that has ended has none. */
 static loom_status *pull_block(loom_run *run, loom_pull pull, void *context, pulled *p, bool *end) {
     uint32_t n = run->stage->n_streams;
     loom_value **streams = loom_xcalloc((size_t)n + 1, sizeof *streams);
@@ -86,7 +86,9 @@ static loom_status *pull_block(loom_run *run, loom_pull pull, void *context, pul
         loom_value **row = p->blocks + p->count * n;
         memset(row, 0, n * sizeof *row);
         p->count++;
-        for (uint32_t s = 0; s < n && !status; s++) status = loom_run_column(run, s, streams[s], &row[s]);
+        for (uint32_t s = 0; s < n && !status; s++) {
+            if (streams[s]) status = loom_run_column(run, s, streams[s], &row[s]);
+        }
     }
     for (uint32_t s = 0; s < n; s++) loom_value_unref(streams[s]);
     free(streams);
@@ -95,10 +97,12 @@ static loom_status *pull_block(loom_run *run, loom_pull pull, void *context, pul
 
 static loom_status *join_stream(loom_run *run, const pulled *p, uint32_t s, loom_value **whole) {
     uint32_t n = run->stage->n_streams;
-    if (p->count == 0) return loom_run_empty_column(run, s, whole);
-    loom_value **parts = loom_xcalloc(p->count, sizeof *parts);
-    for (size_t b = 0; b < p->count; b++) parts[b] = p->blocks[b * n + s];
-    loom_status *status = loom_value_concat(parts, p->count, whole);
+    loom_value **parts = loom_xcalloc(p->count + 1, sizeof *parts);
+    size_t n_parts = 0;
+    for (size_t b = 0; b < p->count; b++) {
+        if (p->blocks[b * n + s]) parts[n_parts++] = p->blocks[b * n + s];
+    }
+    loom_status *status = n_parts ? loom_value_concat(parts, n_parts, whole) : loom_run_empty_column(run, s, whole);
     free(parts);
     return status;
 }
