@@ -223,7 +223,6 @@ static void order_phase(orderer *o, bool per_chunk) {
 
 static void renumber(orderer *o) {
     loom_lifted *l = o->l;
-    loom_lop_id *now = LOOM_NEW_ARRAY(o->arena, loom_lop_id, (size_t)l->n_ops + 1);
     loom_lop *ops = LOOM_NEW_ARRAY(l->arena, loom_lop, (size_t)l->cap_ops + 1);
     uint32_t n = 0;
     uint32_t *begin = LOOM_NEW_ARRAY(o->arena, uint32_t, o->order.count + 1);
@@ -231,7 +230,6 @@ static void renumber(orderer *o) {
         begin[i] = n;
         for (loom_lop_id id = 0; id <= o->order.at[i]; id++) {
             if (outermost(o, id) != o->order.at[i]) continue;
-            now[id] = n;
             ops[n++] = l->ops[id];
         }
     }
@@ -240,15 +238,15 @@ static void renumber(orderer *o) {
         loom_lop *op = &ops[i];
         if (op->kind != LOOM_LO_LOOP && op->kind != LOOM_LO_IF) continue;
         uint32_t inner = op->inner_end - op->inner_first, other = op->else_end - op->else_first;
-        op->inner_first = inner ? now[op->inner_first] : i;
-        op->inner_end = op->inner_first + inner;
-        op->else_first = other ? now[op->else_first] : i;
-        op->else_end = op->else_first + other;
-    }
-    for (uint32_t v = 0; v < l->n_values; v++) {
-        if (l->values[v].source == LOOM_LV_OP && l->values[v].op != LOOM_NONE) l->values[v].op = now[l->values[v].op];
+        /* Both ranges stand right before the operation, an empty one too. */
+        op->inner_first = i - inner - other;
+        op->inner_end = op->else_first = op->inner_first + inner;
+        op->else_end = i;
     }
     l->ops = ops;
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t j = 0; j < ops[i].n_results; j++) l->values[ops[i].results[j]].op = i;
+    }
     l->regions = LOOM_NEW_ARRAY(l->arena, loom_region, o->regions.count + 1);
     l->n_regions = (uint32_t)o->regions.count;
     for (uint32_t r = 0; r < l->n_regions; r++) {

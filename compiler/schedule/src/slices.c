@@ -387,16 +387,15 @@ static void make_loop(slicer *s, loom_lvalue_id count, loom_lop_id inner_first, 
     loom_lifted_op(s->l, loop);
 }
 
-/* Appends old operation `id`, renumbering what it says of others. */
-static void keep_op(slicer *s, loom_lop_id id, loom_lop_id *now) {
+/* Appends old operation `id`; what stands inside it was appended just before. */
+static void keep_op(slicer *s, loom_lop_id id) {
     loom_lop op = s->l->ops[id];
     uint32_t inner = op.inner_end - op.inner_first, other = op.else_end - op.else_first;
-    now[id] = s->l->n_ops;
+    loom_lop_id now = s->l->n_ops;
     if (op.kind == LOOM_LO_LOOP || op.kind == LOOM_LO_IF) {
-        op.inner_first = inner ? now[op.inner_first] : now[id];
-        op.inner_end = op.inner_first + inner;
-        op.else_first = other ? now[op.else_first] : now[id];
-        op.else_end = op.else_first + other;
+        op.inner_first = now - inner - other;
+        op.inner_end = op.else_first = op.inner_first + inner;
+        op.else_end = now;
     }
     loom_lifted_op(s->l, op);
 }
@@ -406,11 +405,10 @@ static void keep_op(slicer *s, loom_lop_id id, loom_lop_id *now) {
 static void rewrite(slicer *s, const bool *late, loom_span span) {
     loom_lifted *l = s->l;
     uint32_t old = l->n_ops, sum = 0;
-    loom_lop_id *now = LOOM_NEW_ARRAY(s->arena, loom_lop_id, (size_t)old + 1);
     s->slice = LOOM_NEW_ARRAY(s->arena, loom_lvalue_id, (size_t)l->n_values + 1);
     memset(s->slice, 0xff, l->n_values * sizeof *s->slice);
     for (loom_lop_id id = 0; id < old; id++) {
-        if (!s->member[id] && !late[id]) keep_op(s, id, now);
+        if (!s->member[id] && !late[id]) keep_op(s, id);
     }
     loom_lvalue_id count = count_slices(s, span);
     s->counter = loom_lifted_value(
@@ -430,7 +428,7 @@ static void rewrite(slicer *s, const bool *late, loom_span span) {
     }
     make_loop(s, count, inner_first, span);
     for (loom_lop_id id = 0; id < old; id++) {
-        if (!s->member[id] && late[id]) keep_op(s, id, now);
+        if (!s->member[id] && late[id]) keep_op(s, id);
     }
     uint32_t n = l->n_ops - old;
     memmove(l->ops, l->ops + old, n * sizeof *l->ops);
