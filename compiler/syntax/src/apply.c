@@ -94,13 +94,16 @@ static syn_value *run(syn_elab *e, syn_value *v, loom_span span) {
     }
 }
 
-static syn_value *not_a_function(syn_elab *e, const syn_value *f, loom_span span) {
+static syn_value *not_a_function(syn_elab *e, const syn_value *f, const syn_value *argument, loom_span span) {
     if (f->kind == V_NODE) {
         syn_ty *t = loom_syn_ty(f->node->type);
         /* A def that nobody calls is checked without its arguments: what it applies may be a function. */
         bool may_be = t->kind == TY_POISON || (t->kind == TY_VAR && !t->mask && e->frame->open);
         if (!may_be) {
-            loom_syn_error(e, span, "is an operator or a comma missing?",
+            bool indexes = t->kind == TY_ARRAY && argument->kind == V_NODE && argument->node->op == LOOM_OP_ARRAY;
+            loom_syn_error(e, span,
+                           indexes ? "an index is written without the space: `xs[i]`"
+                                   : "is an operator or a comma missing?",
                            "%s is not a function, but is given an argument", loom_syn_ty_text(e, t));
         }
     } else {
@@ -140,7 +143,7 @@ static syn_value *sign_result(syn_elab *e, const syn_rt *signature, syn_value *r
 }
 
 static syn_value *apply_one(syn_elab *e, syn_value *f, syn_value *argument, loom_span span) {
-    if (loom_syn_arity(e, f) == 0) return not_a_function(e, f, span);
+    if (loom_syn_arity(e, f) == 0) return not_a_function(e, f, argument, span);
     const syn_rt *signature = f->signature;
     if (signature) argument = sign_argument(e, signature, argument, span);
     syn_value *v = with_argument(e, f, argument);

@@ -79,6 +79,23 @@ void loom_syn_builtins_init(syn_context *c) {
     for (int i = 0; i < COUNT; i++) loom_syn_intern(c, builtins[i].name, strlen(builtins[i].name))->builtin = i;
 }
 
+/* Operations whose arguments are easily given in another order. */
+const char *loom_syn_builtin_form(const char *name) {
+    static const char *const forms[] = {
+        "fold op ne xs",           "reduce op ne xs",    "scan op ne xs",
+        "permute op dest is xs",   "scatter dest is xs", "gather xs is",
+        "backpermute dest f xs",   "rotate n xs",        "reshape (n, m) xs",
+        "fold_seq op ne s",        "scan_seq op ne s",   "permute_seq op dest is xs",
+        "filter_seq p s",          "map_seq f s",        "reduce_seq zero step merge s",
+        "group_seq n keys s body",
+    };
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (strncmp(forms[i], name, n) == 0 && forms[i][n] == ' ') return forms[i];
+    }
+    return NULL;
+}
+
 const syn_builtin *loom_syn_builtin(int index) {
     return index >= 0 && index < COUNT ? &builtins[index] : NULL;
 }

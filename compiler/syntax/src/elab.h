@@ -193,6 +193,7 @@ struct syn_value {
     syn_value **places;      /* INDEXER: its indices, evaluated */
     uint32_t limit_decl;     /* FUNCTION: what its text sees of the top level */
     const syn_rt *signature; /* the function type it was given, or NULL */
+    loom_span place;         /* of an argument as the text gives it; else line 0 */
     syn_size *size;
 };
 

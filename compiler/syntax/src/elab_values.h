@@ -10,6 +10,10 @@ void loom_syn_error_at(syn_elab *e, const syn_site *site, loom_span span, const 
     LOOM_PRINTF(5, 6);
 /* The span a node is given: code expanded from the prelude stands where the user asked for it. */
 loom_span loom_syn_place(const syn_elab *e, loom_span span);
+/* Where a wrong argument is underlined: itself where the user's text has it, else the whole application. */
+loom_span loom_syn_argument_place(const syn_elab *e, const syn_value *argument, loom_span application);
+/* A sequence where operation `name` needs an array: told by the name that the user wrote, with what to write. */
+void loom_syn_found_seq(syn_elab *e, loom_span span, const char *name, uint32_t argument, syn_ty *found);
 /* Unifies; if that fails: "<what>: expected T, found U". */
 bool loom_syn_need_type(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *format, ...)
     LOOM_PRINTF(5, 6);
@@ -130,6 +134,8 @@ typedef struct syn_builtin {
 } syn_builtin;
 void loom_syn_builtins_init(syn_context *c);
 const syn_builtin *loom_syn_builtin(int index);
+/* "permute_seq op dest is xs", or NULL. */
+const char *loom_syn_builtin_form(const char *name);
 bool loom_syn_scalar_function(const char *name, loom_prim *prim); /* sin, min, popc, ... */
 syn_node *loom_syn_prim_call(syn_elab *e, loom_prim prim, loom_dtype at, uint32_t n, syn_node *const *args,
                              const char *name, loom_span span);

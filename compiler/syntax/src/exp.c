@@ -49,11 +49,19 @@ static syn_value *operator_reference(syn_elab *e, const syn_exp *x, syn_env *env
     return at;
 }
 
+/* A value that knows where it is given. A copy: it may be what a name stands for elsewhere too. */
+static syn_value *argument(syn_elab *e, const syn_exp *x, syn_env *env) {
+    syn_value *v = loom_syn_value(e, V_NODE);
+    *v = *loom_syn_elab(e, x, env);
+    v->place = x->span;
+    return v;
+}
+
 static syn_value *section(syn_elab *e, const syn_exp *x, syn_env *env) {
     syn_value *v = loom_syn_value(e, x->kind == E_LEFT ? V_LEFT : V_RIGHT);
     v->n_args = 2;
     v->args = LOOM_NEW_ARRAY(e->arena, syn_value *, 2);
-    v->args[1] = loom_syn_elab(e, x->a, env);
+    v->args[1] = argument(e, x->a, env);
     v->args[0] = operator_value(e, x->name, x->flag, env, x->name_span.line ? x->name_span : x->span);
     return v;
 }
@@ -98,7 +106,7 @@ static syn_value *field(syn_elab *e, const syn_exp *x, syn_env *env) {
 static syn_value *application(syn_elab *e, const syn_exp *x, syn_env *env, const syn_rt *expected) {
     syn_value *f = loom_syn_elab(e, x->a, env);
     syn_value **args = LOOM_NEW_ARRAY(e->arena, syn_value *, x->n_items);
-    for (uint32_t i = 0; i < x->n_items; i++) args[i] = loom_syn_elab(e, x->items[i], env);
+    for (uint32_t i = 0; i < x->n_items; i++) args[i] = argument(e, x->items[i], env);
     /* i64 3000000000: the literal is meant to have the wide type. */
     bool wide = f->kind == V_CONVERT && (f->to == LOOM_I64 || f->to == LOOM_U64);
     const syn_exp *first = x->items[0];
@@ -131,7 +139,7 @@ static syn_value *binary(syn_elab *e, const syn_exp *x, syn_env *env, const syn_
         bool and = strcmp(x->name->text, "&&") == 0;
         if (and|| strcmp(x->name->text, "||") == 0) return lazy(e, x, env, and);
     }
-    syn_value *a = loom_syn_elab(e, x->a, env), *b = loom_syn_elab(e, x->b, env);
+    syn_value *a = argument(e, x->a, env), *b = argument(e, x->b, env);
     syn_value *v =
         loom_syn_binary(e, x->name, a, b, env, x->name_span.line ? loom_syn_join(x->a->span, x->b->span) : x->span);
     return loom_syn_complete_unflatten(e, v, expected, env, x->span);

@@ -15,8 +15,10 @@ static syn_value *check_result(syn_elab *e, const syn_function *f, const syn_rt 
     syn_node *node = loom_syn_need_node(e, v, f->body->span, "a result of this type");
     const char *name =
         f->name ? loom_arena_printf(e->arena, "result of `%s`", f->name->text) : "result of the function";
-    if (!loom_syn_need_type(e, node->type, rt->ty, f->body->span, "%s", name)) {
-        return loom_syn_node_value(e, loom_syn_poison(e, f->body->span));
+    const syn_exp *last = f->body;
+    while (last->kind == E_LET || last->kind == E_LET_FUN) last = last->b;
+    if (!loom_syn_need_type(e, node->type, rt->ty, last->span, "%s", name)) {
+        return loom_syn_node_value(e, loom_syn_poison(e, last->span));
     }
     return loom_syn_node_value(e, loom_syn_claim(e, rt, node, scope));
 }
@@ -206,9 +208,9 @@ static bool check_arguments(syn_elab *e, const syn_decl *decl, syn_value *const 
         if (f->params[i]->kind != P_TYPED || args[i]->kind != V_NODE) continue;
         const syn_rt *rt = loom_syn_resolve(e, f->params[i]->type, scope);
         if (rt->kind == RT_FUNCTION) continue;
-        loom_span at = args[i]->node->span.line && args[i]->node->op != LOOM_OP_PARAM ? args[i]->node->span : span;
-        loom_syn_need_type(e, args[i]->node->type, rt->ty, decl->prelude ? span : at, "argument %u (`%s`) of `%s`",
-                           i + 1, param_name(e, f->params[i], i), decl->name->text);
+        loom_span at = loom_syn_argument_place(e, args[i], span);
+        loom_syn_need_type(e, args[i]->node->type, rt->ty, at, "argument %u (`%s`) of `%s`", i + 1,
+                           param_name(e, f->params[i], i), decl->name->text);
     }
     come_back(e, back);
     return e->errors == errors;

@@ -9,7 +9,8 @@ syn_node *loom_syn_arg(const syn_call *c, uint32_t i) {
 }
 
 bool loom_syn_arg_type(const syn_call *c, syn_node *node, syn_ty *type, uint32_t i) {
-    return loom_syn_need_type(c->e, node->type, type, c->span, "argument %u of `%s`", i + 1, c->name);
+    return loom_syn_need_type(c->e, node->type, type, loom_syn_argument_place(c->e, c->args[i], c->span),
+                              "argument %u of `%s`", i + 1, c->name);
 }
 
 syn_ty *loom_syn_arg_array(const syn_call *c, syn_node *node, uint32_t i) {
@@ -20,9 +21,15 @@ syn_ty *loom_syn_arg_array(const syn_call *c, syn_node *node, uint32_t i) {
     element->no_seq = true;
     if (t->kind == TY_VAR && loom_syn_arg_type(c, node, loom_syn_ty_array(c->e, element), i)) return element;
     if (t->kind != TY_VAR) {
-        const char *hint = t->kind == TY_SEQ ? "sequences have operations of their own: map_seq, fold_seq, ..." : NULL;
-        loom_syn_error(c->e, c->span, hint, "argument %u of `%s`: expected an array, found %s", i + 1, c->name,
-                       loom_syn_ty_text(c->e, t));
+        loom_span place = loom_syn_argument_place(c->e, c->args[i], c->span);
+        const char *form = loom_syn_builtin_form(c->name);
+        if (t->kind == TY_SEQ) {
+            loom_syn_found_seq(c->e, place, c->name, i, t);
+        } else {
+            loom_syn_error(c->e, place, form ? loom_arena_printf(c->e->arena, "`%s`", form) : NULL,
+                           "argument %u of `%s`: expected an array, found %s", i + 1, c->name,
+                           loom_syn_ty_text(c->e, t));
+        }
     }
     return c->e->poison;
 }
@@ -67,6 +74,7 @@ syn_node *loom_syn_op_map(const syn_call *c) {
     for (uint32_t i = 0; i < k; i++) {
         arrays[i] = loom_syn_arg(c, i + 1);
         elements[i] = loom_syn_arg_array(c, arrays[i], i + 1);
+        if (loom_syn_ty(arrays[i]->type)->kind == TY_SEQ) return loom_syn_op_poison(c); /* told; it has no elements */
     }
     syn_body *body = loom_syn_arg_body(c, B_ARRAY, 0, k, elements);
     syn_node *n = loom_syn_node(e, LOOM_OP_MAP, loom_syn_ty_array(e, body->result->type), k, arrays, c->span);

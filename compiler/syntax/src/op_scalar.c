@@ -94,6 +94,9 @@ static const char *wanted_hint(loom_prim prim, syn_ty *t) {
     loom_prim_class class = loom_prim_table[prim].class;
     if (t->kind == TY_ARRAY) return "use `map` or `zip_with` to work on the elements of arrays";
     if (t->kind == TY_SEQ) return "use `map_seq` or `zip_with_seq` to work on the elements of sequences";
+    bool power = (t->kind == TY_SCALAR && loom_dtype_is_float(t->dtype)) ||
+                 (t->kind == TY_VAR && t->mask && !(t->mask & (SYN_INTEGERS | SYN_BIT(LOOM_BOOL))));
+    if (prim == LOOM_PRIM_BXOR && power) return "`^` is exclusive or; a power is written `x ** 2`";
     if (class == LOOM_PC_CMP && t->kind == TY_TUPLE) return "compare the fields one by one";
     if (class == LOOM_PC_FLT1 && t->kind == TY_SCALAR && loom_dtype_is_integer(t->dtype)) return "convert it: `f64 x`";
     return NULL;

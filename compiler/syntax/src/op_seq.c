@@ -19,9 +19,11 @@ syn_ty *loom_syn_arg_seq(const syn_call *c, syn_node *node, uint32_t i) {
     element->no_seq = true;
     if (t->kind == TY_VAR && loom_syn_arg_type(c, node, loom_syn_ty_seq(e, element), i)) return element;
     if (t->kind != TY_VAR) {
+        const char *form = loom_syn_builtin_form(c->name);
         const char *hint = t->kind == TY_ARRAY ? "`rows xs` makes a sequence of an array" : NULL;
-        loom_syn_error(e, c->span, hint, "argument %u of `%s`: expected a sequence, found %s", i + 1, c->name,
-                       loom_syn_ty_text(e, t));
+        if (form) hint = loom_arena_printf(e->arena, "`%s`%s%s", form, hint ? "; " : "", hint ? hint : "");
+        loom_syn_error(e, loom_syn_argument_place(e, c->args[i], c->span), hint,
+                       "argument %u of `%s`: expected a sequence, found %s", i + 1, c->name, loom_syn_ty_text(e, t));
     }
     return e->poison;
 }

@@ -1,6 +1,7 @@
 /* Errors of the elaborator, told where the user can do something about them. */
 #include "elab.h"
 #include <stdarg.h>
+#include <string.h>
 
 static bool is_users(const syn_elab *e, loom_span span) {
     return span.line && span.file < e->c->n_user_files;
@@ -51,6 +52,43 @@ loom_span loom_syn_place(const syn_elab *e, loom_span span) {
         if (is_users(e, s->call)) return s->call;
     }
     return span;
+}
+
+loom_span loom_syn_argument_place(const syn_elab *e, const syn_value *argument, loom_span application) {
+    return is_users(e, argument->place) ? argument->place : application;
+}
+
+void loom_syn_found_seq(syn_elab *e, loom_span span, const char *name, uint32_t argument, syn_ty *found) {
+    static const char *const instead[][2] = {
+        {"length", "count it: `fold_seq (+) 0 (map_seq (\\_ -> 1i64) xs)`"},
+        {"sum", "`fold_seq (+) 0 xs`"},
+        {"product", "`fold_seq (*) 1 xs`"},
+        {"maximum", "`fold_seq max lowest xs`"},
+        {"minimum", "`fold_seq min highest xs`"},
+        {"map", "`map_seq f xs`"},
+        {"zip_with", "`zip_with_seq f xs ys`"},
+        {"fold", "`fold_seq op ne xs`"},
+        {"reduce", "`fold_seq op ne xs`"},
+        {"scan", "`scan_seq op ne xs`"},
+        {"filter", "`filter_seq p xs`"},
+        {"permute", "`permute_seq op dest is xs`"},
+    };
+    const syn_site *users = is_users(e, span) ? NULL : users_site(e, e->site);
+    /* The prelude function that the user's text names, and the text's own place. */
+    if (users && users->decl->prelude) {
+        name = users->decl->name->text;
+        span = users->call;
+    }
+    const char *hint = "sequences have operations of their own: map_seq, fold_seq, ...; `from_seq` makes an array";
+    for (size_t i = 0; i < sizeof instead / sizeof *instead; i++) {
+        if (strcmp(instead[i][0], name) == 0) hint = instead[i][1];
+    }
+    const char *text = loom_syn_ty_text(e, found);
+    if (users && users->decl->prelude) {
+        loom_syn_error(e, span, hint, "`%s` works on arrays, found %s", name, text);
+    } else {
+        loom_syn_error(e, span, hint, "argument %u of `%s`: expected an array, found %s", argument + 1, name, text);
+    }
 }
 
 /* What to do about two types that differ. */

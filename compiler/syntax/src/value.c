@@ -30,13 +30,25 @@ static syn_node *size_node(syn_elab *e, const syn_size *size, loom_span span) {
     return loom_syn_poison(e, span);
 }
 
+/* f(x, y), as others write f x y. */
+static bool is_pair(const syn_value *v, uint32_t n) {
+    if (v->kind == V_TUPLE) return v->n_args == n && !v->shape;
+    syn_ty *t = v->kind == V_NODE ? loom_syn_ty(v->node->type) : NULL;
+    return t && t->kind == TY_TUPLE && t->n == n && !t->shape;
+}
+
 syn_node *loom_syn_need_node(syn_elab *e, syn_value *v, loom_span span, const char *where) {
     if (v->kind == V_NODE) return v->node;
     if (v->kind == V_SIZE) return size_node(e, v->size, span);
     uint32_t missing = loom_syn_arity(e, v);
+    const char *form = v->kind == V_BUILTIN ? loom_syn_builtin_form(loom_syn_builtin(v->builtin)->name) : NULL;
     const char *hint =
         v->kind == V_BUILTIN && strcmp(loom_syn_builtin(v->builtin)->name, "unflatten") == 0 && v->n_args == 1
             ? "give both sizes, `unflatten n m xs`, or an annotation `: [n][m]t`"
+        : v->n_args == 1 && missing && is_pair(v->args[0], missing + 1)
+            ? "arguments are written without parentheses and commas: `f x y`"
+        : v->n_args && missing && form ? loom_arena_printf(e->arena, "`%s`: %u more argument%s would make it a value",
+                                                           form, missing, missing == 1 ? "" : "s")
         : v->n_args && missing
             ? loom_arena_printf(e->arena, "%u more argument%s would make it a value", missing, missing == 1 ? "" : "s")
             : "functions can be parameters and results of a def, and be named by `let`; nothing else";
