@@ -236,7 +236,7 @@ static loom_lblock_id slice_block(slicer *s, loom_lblock_id block) {
 static loom_lvalue_id value_like(slicer *s, loom_lvalue_id id, loom_lsource source, uint32_t without) {
     loom_lvalue v = s->l->values[id];
     v.n_axes -= without;
-    v.axes += without;
+    if (without) v.axes += without;
     v.source = source;
     v.op = LOOM_NONE;
     v.strip = false;
@@ -247,7 +247,7 @@ static loom_lop compute_over(const loom_lop *like, uint32_t without, loom_lblock
                              const loom_lvalue_id *results) {
     return (loom_lop){.kind = LOOM_LO_COMPUTE,
                       .n_axes = like->n_axes - without,
-                      .axes = like->axes + without,
+                      .axes = without ? like->axes + without : like->axes,
                       .body = body,
                       .combine = LOOM_NONE,
                       .ne = LOOM_NONE,
