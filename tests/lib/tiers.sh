@@ -78,7 +78,7 @@ integration_tests() { # LABEL BIN
     section "integration tests ($1)"
     for script in tests/integration/*.py tests/integration/*.sh; do
         [ -x "$script" ] || continue
-        wanted "$(basename "$script")" || continue
+        wanted "$1/$(basename "$script")" || continue
         in_tier "$script" && integration_test "$script" "$1" "$2"
     done
 }
@@ -98,7 +98,7 @@ sanitized_tests() { # asan | tsan
     for script in tests/integration/*.py tests/integration/*.sh; do
         [ -x "$script" ] || continue
         [[ " $(header "$script" sanitize none) " == *" $preset "* ]] || continue
-        wanted "$(basename "$script")" || continue
+        wanted "$preset/$(basename "$script")" || continue
         in_tier "$script" && integration_test "$script" "$preset" "$root/build/$preset/bin" 4
     done
     unset ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS ASAN_SYMBOLIZER_PATH TSAN_SYMBOLIZER_PATH
