@@ -172,6 +172,10 @@ loom_status *loom_options_parse(const loom_command_text *text, loom_option *opti
             loom_options_help(text, options, stdout);
             *done = true;
             return NULL;
+        } else if (strcmp(argv[i], "--man") == 0) {
+            loom_options_man(text, options, stdout);
+            *done = true;
+            return NULL;
         } else {
             LOOM_TRY(take_option(options, argc, argv, &i));
         }
@@ -253,13 +257,28 @@ static void put_troff(FILE *to, const char *text) {
     }
 }
 
+/* One line for indices: the beginning of the first sentence, up to a colon or bracket. */
+static char *summary_of(const char *description) {
+    size_t n = 0;
+    while (description[n] && description[n] != '\n') {
+        bool stops = strchr(".:;", description[n]) && (description[n + 1] == ' ' || description[n + 1] == '\n');
+        if (stops || strncmp(description + n, " (", 2) == 0) break;
+        n++;
+    }
+    if (n && description[n - 1] == '.' && !description[n]) n--;
+    return loom_xprintf("%.*s", (int)n, description);
+}
+
 void loom_options_man(const loom_command_text *text, const loom_option *options, FILE *to) {
     char *name = loom_xstrdup(text->program);
     for (char *c = name; *c; c++) {
         if (*c == ' ') *c = '-';
     }
-    fprintf(to, ".TH \"%s\" 1\n.SH NAME\n%s \\- %.*s\n.SH SYNOPSIS\n.B ", name, name,
-            (int)strcspn(text->description, "\n"), text->description);
+    char *summary = summary_of(text->description);
+    fprintf(to, ".TH \"%s\" 1\n.SH NAME\n%s \\- ", name, name);
+    put_troff(to, summary);
+    fputs("\n.SH SYNOPSIS\n.B ", to);
+    free(summary);
     put_troff(to, text->program);
     fputc('\n', to);
     put_troff(to, text->synopsis);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -274,6 +275,21 @@ static loom_status *open_store(loom_daemon *d, int *lock) {
     return loom_make_directories(d->cache, 0700);
 }
 
+/* A socket in the file system stays when its owner ends. It goes with the daemon, unless it is another one's by then.
+ */
+static void note_socket_file(loom_daemon *d) {
+    struct stat info;
+    bool file = strncmp(d->options.listen, "ipc://", 6) == 0 && stat(d->options.listen + 6, &info) == 0;
+    d->socket_inode = file ? info.st_ino : 0;
+}
+
+static void remove_socket_file(const loom_daemon *d) {
+    struct stat info;
+    if (!d->socket_inode) return;
+    const char *path = d->options.listen + 6;
+    if (stat(path, &info) == 0 && info.st_ino == d->socket_inode && S_ISSOCK(info.st_mode)) unlink(path);
+}
+
 static loom_status *listen_on(loom_daemon *d) {
     d->zmq = zmq_ctx_new();
     if (!d->zmq) return loom_error(LOOM_E_OS, "cannot make a ZeroMQ context: %s", zmq_strerror(errno));
@@ -284,7 +300,9 @@ static loom_status *listen_on(loom_daemon *d) {
                                    .on_unreachable = on_unreachable,
                                    .user = d};
     LOOM_TRY(loom_socket_create(&d->loop, &options, &d->socket));
-    return loom_socket_bind(d->socket, d->options.listen, d->options.insecure);
+    LOOM_TRY(loom_socket_bind(d->socket, d->options.listen, d->options.insecure));
+    note_socket_file(d);
+    return NULL;
 }
 
 static loom_status *start(loom_daemon *d, int *lock) {
@@ -342,6 +360,7 @@ loom_status *loom_daemon_run(const loom_daemon_options *options) {
     uv_run(&d.loop, UV_RUN_DEFAULT);
     bool orphaned = d.orphaned;
     release(&d);
+    remove_socket_file(&d);
     if (lock >= 0) close(lock);
     for (size_t i = 0; orphaned && i < options->n_scratch; i++) loom_remove_tree(options->scratch[i]);
     return status;

@@ -199,6 +199,7 @@ typedef struct loom_daemon_options {
 
 struct loom_daemon {
     loom_daemon_options options;
+    uint64_t socket_inode; /* of the file it listens on; 0: none */
     uv_loop_t loop;
     uv_timer_t tick;
     uv_check_t scheduler;

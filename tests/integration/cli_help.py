@@ -30,13 +30,19 @@ def main():
         assert max(len(line) for line in p.stdout.splitlines()) <= 120, c
     p = run("help", "--man-pages", TMP)
     assert p.returncode == 0, p
-    for c in COMMANDS:
-        name = "gridloom-%s.1" % c
+    for name in ["gridloom-%s.1" % c for c in COMMANDS] + ["gridloom.1", "gridloomd.1", "gridloom-worker.1"]:
         with open(os.path.join(TMP, name)) as a, open(os.path.join(ROOT, "docs/man", name)) as b:
             assert a.read() == b.read(), "docs/man/%s is not what 'gridloom help --man-pages docs/man' writes" % name
     for wrong in ([], ["imgae"], ["help", "imgae"], ["image", "--nothing"], ["cancel"], ["status"]):
         p = run(*wrong)
         assert p.returncode == 64 and "error: " in p.stderr and not p.stdout, (wrong, p)
+    assert "did you mean 'image'" in run("imgae").stderr
+    wrong = [os.path.join(TMP, n) for n in ("a.weft", "b.weft", "c.weft")]
+    for path, text in zip(wrong, ("entry a = 1 +\n", "entry b (x: i64) = x\n", "def c = (1\n")):
+        with open(path, "w") as f:
+            f.write(text)
+    p = run("fmt", *wrong)
+    assert p.returncode == 65 and "a.weft:1:" in p.stderr and "c.weft:1:" in p.stderr and p.stdout == "entry b (x: i64) = x\n", p
     p = run("status", "--connect", "ipc://" + os.path.join(TMP, "nobody"))
     assert p.returncode == 69 and "nobody" in p.stderr, p
     p = subprocess.run("%s image --help > /dev/full" % GRIDLOOM, shell=True, capture_output=True, text=True)

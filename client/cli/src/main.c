@@ -1,9 +1,12 @@
 #include "cli.h"
+#include "common/buffer.h"
 #include "common/log.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Longer words are no mistyped command. */
 #define LONGEST 16
@@ -79,8 +82,63 @@ static loom_status *man_page(const char *name, FILE *to) {
     return c->run(&(cli_call){1, argv, to});
 }
 
-/* A file gridloom-COMMAND.1 for each command. */
+static void overview(FILE *to) {
+    fputs(
+        ".TH \"gridloom\" 1\n.SH NAME\ngridloom \\- images radio interferometers and runs Weft programs\n.SH SYNOPSIS\n"
+        ".B gridloom\nCOMMAND [ARGUMENTS]\n.SH DESCRIPTION\nGridloom images radio interferometers and runs programs in "
+        "Weft, a small data\\-parallel language, over streams of data. It starts workers of its own, or uses those of "
+        "a "
+        "gridloomd.\n.SH COMMANDS\n",
+        to);
+    for (const cli_command *c = cli_commands; c->name; c++) {
+        fprintf(to, ".TP\n\\fBgridloom\\-%s\\fR(1)\n%s\n", c->name, c->summary);
+    }
+    fputs(".SH ENVIRONMENT\n.TP\nGRIDLOOM_CONNECT\nThe daemon of commands without \\-\\-connect.\n.TP\nGRIDLOOM_LOG\n"
+          "What is logged: error, warn, info or debug.\n.SH SEE ALSO\ngridloomd(1), gridloom\\-worker(1)\n",
+          to);
+}
+
+/* The other programs, beside this one, write their own pages, from their own tables. */
+static loom_status *page_of_program(const char *program, const char *path) {
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0) return loom_error_errno(LOOM_E_OS, errno, "cannot tell where this program is");
+    self[n] = '\0';
+    char *slash = strrchr(self, '/'), *binary = loom_xprintf("%.*s/%s", (int)(slash - self), self, program);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        if (freopen(path, "w", stdout)) execl(binary, program, "--man", (char *)NULL);
+        _exit(1);
+    }
+    int code = -1;
+    while (child > 0 && waitpid(child, &code, 0) < 0 && errno == EINTR) {}
+    loom_status *status = code == 0 ? NULL : loom_error(LOOM_E_CANTCREATE, "%s --man > %s failed", binary, path);
+    free(binary);
+    return status;
+}
+
+static loom_status *pages_of_programs(const char *folder) {
+    static const char *const programs[] = {"gridloomd", "gridloom-worker"};
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        char *path = loom_xprintf("%s/%s.1", folder, programs[i]);
+        loom_status *status = page_of_program(programs[i], path);
+        free(path);
+        if (status) return status;
+    }
+    return NULL;
+}
+
+/* A file gridloom-COMMAND.1 for each command, and one for each program. */
 static loom_status *man_pages(const char *folder) {
+    char *own = loom_xprintf("%s/gridloom.1", folder);
+    FILE *first = fopen(own, "w");
+    loom_status *wrong = first ? NULL : loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", own);
+    if (first) overview(first);
+    if (first && fclose(first) != 0) wrong = loom_error_errno(LOOM_E_IO, errno, "writing %s", own);
+    free(own);
+    if (wrong) return wrong;
+    LOOM_TRY(pages_of_programs(folder));
     for (const cli_command *c = cli_commands; c->name; c++) {
         char path[4096];
         snprintf(path, sizeof path, "%s/gridloom-%s.1", folder, c->name);

@@ -1,5 +1,7 @@
 /* Printer of stage plans (`explain --stage plan`). */
 #include "compiler/plan/plan.h"
+#include <string.h>
+#include <string.h>
 
 static const char *const storages[] = {"input", "column", "constant", "first", "temp", "accumulator", "result"};
 static const char *const output_kinds[] = {"fold", "permute", "reduce", "collect", "stream", "value"};
@@ -99,7 +101,10 @@ static void print_actions(const loom_plan *p, uint32_t begin, uint32_t end, int 
 
 void loom_plan_print(const loom_plan *p, FILE *to) {
     static const char *const kinds[] = {"traversal", "array", "whole"};
-    fprintf(to, "plan of a stage of kind %s for %s\n", kinds[p->kind], p->target);
+    /* "triple;cpu;features": the features fill pages. */
+    size_t triple = strcspn(p->target, ";");
+    size_t shown = triple + (p->target[triple] ? 1 + strcspn(p->target + triple + 1, ";") : 0);
+    fprintf(to, "plan of a stage of kind %s for %.*s\n", kinds[p->kind], (int)shown, p->target);
     for (uint32_t b = 0; b < p->n_buffers; b++) {
         const loom_plan_buffer *buffer = &p->buffers[b];
         fprintf(to, "buffer b%u %s: ", b, buffer->name);
