@@ -43,6 +43,12 @@
  * of the time is spent on it. */
 #define LOOM_HANDOVER_SECONDS 60.0
 #define LOOM_HANDOVER_SHARE   0.05
+/* Stretches of blocks of one epoch: a delta lists them, and has a part for each where order matters, in one header. */
+#define LOOM_EPOCH_STRETCHES 256
+/* What a job's end tells fits into a header, whatever compiler and workers had to say. */
+#define LOOM_MAX_REMARKS      256
+#define LOOM_MAX_REMARK_BYTES 1024
+#define LOOM_MAX_TIMES        1024
 /* Parts of a streamed result that the client has not taken yet. */
 #define LOOM_PARTS_AHEAD 16
 
@@ -98,6 +104,7 @@ typedef struct loom_seat {
     bool open;           /* `epoch` takes blocks; one that is being handed over is its DELTA task's */
     loom_epoch epoch;
     double opened;   /* when */
+    int stretches;   /* of blocks leased in it */
     int outstanding; /* FOLD tasks */
     int64_t next;    /* block behind its last lease */
     double rate;     /* elements a second; 0: not known */

@@ -26,7 +26,8 @@ void loom_job_remark(loom_job *job, const char *text) {
     for (size_t i = 0; i < job->remarks.n; i++) {
         if (strcmp(job->remarks.at[i], text) == 0) return;
     }
-    loom_list_add(&job->remarks, loom_xstrdup(text));
+    if (job->remarks.n >= LOOM_MAX_REMARKS) return;
+    loom_list_add(&job->remarks, loom_xprintf("%.*s", LOOM_MAX_REMARK_BYTES, text));
 }
 
 /* ---- submission ---- */
@@ -386,6 +387,8 @@ void loom_job_destroy(loom_job *job) {
         loom_compile_pool_cancel(job->compiling);
         close_on_workers(job);
         while (job->tasks.n) loom_task_drop(job->tasks.at[job->tasks.n - 1]);
+        loom_status *stored = loom_store_end(d->store, job->id, "its client went");
+        if (stored) loom_log_status(LOOM_LOG_WARN, stored);
     }
     loom_list_remove(&d->jobs, job);
     for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) destroy_stage(&job->stages[i]);

@@ -26,6 +26,7 @@ loom_status *loom_held_object_create(const Wire__Object *wire, bool owned, loom_
     uint64_t bytes;
     LOOM_TRY(loom_wire_value_check(wire->value, &columns, &bytes));
     if (wire->path[0] != '/') return loom_error(LOOM_E_PROTOCOL, "an object's path is not absolute");
+    if (bytes > wire->bytes) return loom_error(LOOM_E_PROTOCOL, "an object smaller than the value in it");
     loom_arena *arena = loom_arena_create(0);
     Wire__Value *value;
     loom_status *status = copy_header(arena, wire->value, &value);

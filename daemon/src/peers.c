@@ -4,6 +4,8 @@
 #include "common/log.h"
 #include "daemon.h"
 #include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
 
 static bool same(const loom_peer_id *peer, const unsigned char *identity, size_t length) {
     return peer->length == length && memcmp(peer->bytes, identity, length) == 0;
@@ -48,6 +50,13 @@ static const char *text_or(const char *text, const char *otherwise) {
     return text ? text : otherwise;
 }
 
+/* A process number means something on its own host only. */
+static bool is_here(const Wire__Hello *hello) {
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    return strcmp(host, hello->host) == 0;
+}
+
 static uint64_t greet_worker(loom_daemon *d, const loom_incoming *in, const Wire__Hello *hello) {
     for (size_t i = 0; i < d->workers.n; i++) {
         loom_worker *w = d->workers.at[i];
@@ -67,7 +76,7 @@ static uint64_t greet_worker(loom_daemon *d, const loom_incoming *in, const Wire
     w->threads = hello->threads;
     w->memory = hello->memory;
     w->since = w->last_seen = loom_seconds();
-    w->watch = loom_death_watch_create(&d->loop, w->pid, on_worker_died, w);
+    if (is_here(hello)) w->watch = loom_death_watch_create(&d->loop, w->pid, on_worker_died, w);
     loom_list_add(&d->workers, w);
     loom_log(LOOM_LOG_INFO, "worker %" PRIu64 " (process %" PRId64 ", %u threads) registered", w->id, w->pid,
              w->threads);
@@ -89,7 +98,7 @@ static uint64_t greet_client(loom_daemon *d, const loom_incoming *in, const Wire
     set_peer(&c->peer, in);
     c->pid = hello->pid;
     c->last_seen = loom_seconds();
-    c->watch = loom_death_watch_create(&d->loop, c->pid, on_client_died, c);
+    if (is_here(hello)) c->watch = loom_death_watch_create(&d->loop, c->pid, on_client_died, c);
     loom_list_add(&d->clients, c);
     return c->id;
 }

@@ -188,6 +188,7 @@ static loom_status *open_epoch(loom_job_stage *stage, loom_seat *seat) {
     LOOM_TRY(loom_ledger_open(stage->ledger, seat->epoch));
     seat->open = true;
     seat->opened = loom_seconds();
+    seat->stretches = 0;
     return NULL;
 }
 
@@ -204,7 +205,7 @@ static bool handover_is_due(const loom_seat *seat) {
     double interval = seat->last_handover / LOOM_HANDOVER_SHARE, least = seat->worker->daemon->options.handover;
     if (least <= 0) least = LOOM_HANDOVER_SECONDS;
     if (interval < least) interval = least;
-    return seat->open && loom_seconds() - seat->opened > interval;
+    return seat->open && (loom_seconds() - seat->opened > interval || seat->stretches >= LOOM_EPOCH_STRETCHES);
 }
 
 static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
@@ -227,6 +228,7 @@ static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
     task->epoch = seat->epoch;
     task->stretch = free;
     seat->outstanding++;
+    if (seat->next != free.first || seat->stretches == 0) seat->stretches++;
     seat->next = free.first + free.n;
     send_task(task, &(extras){.blocks = stage->blocks});
     if (stage->streams_out) send_delta(seat);

@@ -198,11 +198,18 @@ static void fold_done(loom_task *task, const Wire__TaskDone *done) {
 
 /* Where order matters the parts of an output are exactly the blocks of the delta. */
 static loom_status *check_parts(const loom_job_stage *stage, const Wire__TaskDone *done) {
+    const uint64_t n_blocks = (uint64_t)stage->blocks->n_blocks;
     for (size_t i = 0; i < done->n_parts; i++) {
         const Wire__TaskPart *part = done->parts[i];
-        if (part->output >= stage->graph->n_outputs || part->n_blocks > INT64_MAX || part->first_block > INT64_MAX) {
-            return loom_error(LOOM_E_PROTOCOL, "a delta with a part of no output");
+        if (part->output >= stage->graph->n_outputs || part->first_block > n_blocks ||
+            part->n_blocks > n_blocks - part->first_block) {
+            return loom_error(LOOM_E_PROTOCOL, "a delta with a part of no output, or of blocks that are not there");
         }
+        bool twice = false;
+        for (size_t k = 0; k < i && !loom_output_is_ordered(&stage->graph->outputs[part->output]); k++) {
+            twice = twice || done->parts[k]->output == part->output;
+        }
+        if (twice) return loom_error(LOOM_E_PROTOCOL, "a delta with two parts of one output");
     }
     for (uint32_t o = 0; o < stage->graph->n_outputs; o++) {
         if (!loom_output_is_ordered(&stage->graph->outputs[o])) continue;
@@ -390,10 +397,11 @@ static void add_times(loom_job *job, const Wire__TaskDone *done) {
             Wire__Time *known = job->times.at[k];
             if (strcmp(known->label, done->times[i]->label) == 0) found = known;
         }
+        if (!found && job->times.n >= LOOM_MAX_TIMES) return;
         if (!found) {
             found = LOOM_NEW(job->arena, Wire__Time);
             wire__time__init(found);
-            found->label = loom_arena_strdup(job->arena, done->times[i]->label);
+            found->label = loom_arena_printf(job->arena, "%.255s", done->times[i]->label);
             loom_list_add(&job->times, found);
         }
         found->seconds += done->times[i]->seconds;
@@ -414,7 +422,7 @@ static void add_seconds(loom_task *task, const Wire__TaskDone *done) {
     stage->handover_seconds += done->handover + done->compute - compute;
 }
 
-static loom_task *find_task(loom_worker *w, uint64_t id) {
+static loom_task *find_task(const loom_worker *w, uint64_t id) {
     for (size_t i = 0; i < w->tasks.n; i++) {
         loom_task *task = w->tasks.at[i];
         if (task->id == id) return task;
@@ -422,9 +430,18 @@ static loom_task *find_task(loom_worker *w, uint64_t id) {
     return NULL;
 }
 
+/* Numbers of tasks begin anew with each life of the daemon: an answer is this task's only if job, run and epoch (which
+ * has the incarnation in it) are its own too. */
+static loom_task *answered_task(const loom_worker *w, const Wire__TaskDone *done) {
+    loom_task *task = find_task(w, done->task);
+    bool same = task && done->job == task->stage->job->id && done->run == task->plan->run &&
+                done->epoch->incarnation == task->epoch.incarnation && done->epoch->counter == task->epoch.counter;
+    return same ? task : NULL;
+}
+
 void loom_task_done(loom_daemon *d, loom_worker *w, loom_incoming *in) {
     const Wire__TaskDone *done = in->message->task_done;
-    loom_task *task = w ? find_task(w, done->task) : NULL;
+    loom_task *task = w ? answered_task(w, done) : NULL;
     if (!task) {
         discard(d, done); /* late: dropped meanwhile, or of a worker that was given up */
         return;
@@ -441,6 +458,7 @@ void loom_task_done(loom_daemon *d, loom_worker *w, loom_incoming *in) {
     if (find_task(w, done->task)) {
         bool value = task->kind == WIRE__TASK_KIND__FINISH || stage->graph->kind != LOOM_STAGE_TRAVERSAL;
         loom_task_drop(task);
+        if (w->tasks.n) ((loom_task *)w->tasks.at[0])->progressed = loom_seconds(); /* it begins only now */
         if (value && stage->state == LOOM_STAGE_RUNNING && !done->status) check_stage_done(stage);
     }
     loom_daemon_changed(d);

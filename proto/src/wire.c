@@ -220,12 +220,21 @@ loom_status *loom_wire_unpack(const ProtobufCMessageDescriptor *type, loom_arena
 
 /* ---- statuses ---- */
 
+/* A status is told in full up to what leaves room in a header for everything else. */
+#define MAX_STATUS_TEXT ((size_t)16 << 10)
+#define MAX_NOTES       16
+
+static char *bounded(loom_arena *arena, const char *text) {
+    if (strlen(text) <= MAX_STATUS_TEXT) return (char *)text;
+    return loom_arena_printf(arena, "%.*s ...", (int)MAX_STATUS_TEXT, text);
+}
+
 Wire__Status *loom_wire_status(loom_arena *arena, const loom_status *status) {
     if (!status) return NULL;
     Wire__Status *wire = LOOM_NEW(arena, Wire__Status);
     wire__status__init(wire);
     wire->code = (uint32_t)loom_status_code(status);
-    wire->message = (char *)loom_status_message(status);
+    wire->message = bounded(arena, loom_status_message(status));
     const char *file = loom_status_file(status);
     if (file) {
         wire->file = (char *)file;
@@ -238,9 +247,9 @@ Wire__Status *loom_wire_status(loom_arena *arena, const loom_status *status) {
         wire->span->end_line = span.end_line;
         wire->span->end_column = span.end_column;
     }
-    wire->n_notes = loom_status_notes(status);
+    wire->n_notes = loom_status_notes(status) < MAX_NOTES ? loom_status_notes(status) : MAX_NOTES;
     wire->notes = LOOM_NEW_ARRAY(arena, char *, wire->n_notes);
-    for (size_t i = 0; i < wire->n_notes; i++) wire->notes[i] = (char *)loom_status_note_at(status, i);
+    for (size_t i = 0; i < wire->n_notes; i++) wire->notes[i] = bounded(arena, loom_status_note_at(status, i));
     return wire;
 }
 

@@ -3,14 +3,20 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "impl.h"
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
+#define PREFIX "gridloom-"
 /* A shared-memory file system with less room (64 MB in containers) is not worth using. */
 #define SHM_ROOM ((uint64_t)1 << 30)
 
@@ -51,7 +57,7 @@ static loom_status *find_binaries(loom_session *s) {
 }
 
 static loom_status *make_temporary(const char *under, char **folder) {
-    char *path = loom_xprintf("%s/gridloom-XXXXXX", under);
+    char *path = loom_xprintf("%s/" PREFIX "XXXXXX", under);
     if (!mkdtemp(path)) {
         loom_status *status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot make a folder in %s", under);
         free(path);
@@ -59,6 +65,47 @@ static loom_status *make_temporary(const char *under, char **folder) {
     }
     *folder = path;
     return NULL;
+}
+
+/* ---- folders of sessions that were killed ---- */
+
+/* A folder whose lock nobody holds belongs to no session any more. Young ones may be about to be locked. */
+#define STALE_SECONDS 60
+
+static bool is_stale(const char *folder, const char *lock) {
+    struct stat info;
+    if (lstat(folder, &info) < 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) return false;
+    if (time(NULL) - info.st_mtime < STALE_SECONDS) return false;
+    int fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool stale = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0) close(fd);
+    return stale;
+}
+
+static void sweep(const char *under) {
+    DIR *dir = opendir(under);
+    if (!dir) return;
+    for (const struct dirent *e; (e = readdir(dir));) {
+        if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) != 0) continue;
+        char *folder = loom_xprintf("%s/%s", under, e->d_name);
+        char *lock = loom_xprintf("%s/owner", folder);
+        if (is_stale(folder, lock)) loom_remove_tree(folder);
+        free(lock);
+        free(folder);
+    }
+    closedir(dir);
+}
+
+/* Held until the process ends, however it does. */
+static int lock_folder(const char *folder) {
+    char *path = loom_xprintf("%s/owner", folder);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    free(path);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
 }
 
 static bool shm_has_room(void) {
@@ -70,8 +117,14 @@ static bool shm_has_room(void) {
 static loom_status *make_folders(loom_session *s) {
     const char *temporary = getenv("TMPDIR");
     if (!temporary || !temporary[0]) temporary = "/tmp";
+    sweep(temporary);
     LOOM_TRY(make_temporary(temporary, &s->folder));
-    if (shm_has_room()) loom_status_free(make_temporary("/dev/shm", &s->shm));
+    s->locks[0] = lock_folder(s->folder);
+    if (shm_has_room()) {
+        sweep("/dev/shm");
+        loom_status_free(make_temporary("/dev/shm", &s->shm));
+        if (s->shm) s->locks[1] = lock_folder(s->shm);
+    }
     s->arguments = loom_xprintf("%s/arguments", s->shm ? s->shm : s->folder);
     return loom_make_directories(s->arguments, 0700);
 }
@@ -88,6 +141,10 @@ loom_status *loom_embed_prepare(loom_session *s) {
 void loom_embed_remove(loom_session *s) {
     if (s->folder) loom_remove_tree(s->folder);
     if (s->shm) loom_remove_tree(s->shm);
+    for (int i = 0; i < 2; i++) {
+        if (s->locks[i] >= 0) close(s->locks[i]);
+        s->locks[i] = -1;
+    }
 }
 
 /* ---- processes ---- */

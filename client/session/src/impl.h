@@ -82,6 +82,7 @@ struct loom_session {
     loom_session_options options;
     char *endpoint, *serve_endpoint;
     char *folder, *shm; /* temporary; shm may be NULL */
+    int locks[2];       /* of the two; -1: none */
     char *arguments;    /* folder of argument objects */
     char *binaries;
     uint64_t instance, next_ticket, sequence;

@@ -255,6 +255,7 @@ static loom_status *set_up(loom_session *s) {
 loom_status *loom_session_open(const loom_session_options *options, loom_session **session) {
     loom_session *s = loom_xcalloc(1, sizeof *s);
     s->options = *options;
+    s->locks[0] = s->locks[1] = -1;
     signal(SIGPIPE, SIG_IGN);
     if (getrandom(&s->instance, sizeof s->instance, 0) != sizeof s->instance) s->instance = (uint64_t)getpid();
     pthread_mutex_init(&s->lock, NULL);

@@ -8,10 +8,13 @@
 #include "loom_test.h"
 #include "session/session.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -818,6 +821,33 @@ LOOM_TEST(session, leaves_no_process_and_no_folder) {
     loom_remove_tree(folder);
     free(folder);
     free_job(&j);
+}
+
+/* What a killed client of a public daemon left is removed by the next one, once it is old enough. */
+LOOM_TEST(session, folders_of_dead_sessions_are_swept) {
+    char *folder = loom_xstrdup("/tmp/loom-sweep-XXXXXX");
+    LOOM_CHECK(mkdtemp(folder));
+    setenv("TMPDIR", folder, 1);
+    static const char *const names[] = {"gridloom-old", "gridloom-young", "gridloom-unlocked", "other-old"};
+    for (int i = 0; i < 4; i++) {
+        char *path = loom_xprintf("%s/%s", folder, names[i]);
+        LOOM_OK(loom_make_directories(path, 0700));
+        char *lock = loom_xprintf("%s/owner", path);
+        if (i != 2) LOOM_OK(loom_file_write(lock, "", 0, false));
+        struct timespec times[2] = {{.tv_sec = time(NULL) - (i == 1 ? 1 : 1000)},
+                                    {.tv_sec = time(NULL) - (i == 1 ? 1 : 1000)}};
+        LOOM_CHECK(utimensat(AT_FDCWD, path, times, 0) == 0);
+        free(lock);
+        free(path);
+    }
+    loom_session_close(open_session(1, "0"));
+    LOOM_CHECK_EQ_INT(count_entries(folder), 3);
+    char *path = loom_xprintf("%s/gridloom-old", folder);
+    LOOM_CHECK(access(path, F_OK) != 0);
+    free(path);
+    unsetenv("TMPDIR");
+    loom_remove_tree(folder);
+    free(folder);
 }
 
 LOOM_TEST(session, a_signal_cancels) {
