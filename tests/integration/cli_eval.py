@@ -19,6 +19,7 @@ entry means (xss: seq ([]f32)) : []f32 = from_seq (map_seq (\\xs -> sum xs / f32
 entry ragged (xss: [][]i64) : {same: [][]i64, n: i64} = {same = map (map (+ 1)) xss, n = length xss}
 entry sums (xs: seq f64) : seq f64 = scan_seq (+) 0 xs
 entry sums_of (xs: []f64) : seq f64 = scan_seq (+) 0 (rows xs)
+entry dot (a: seq f64) (b: seq f64) : f64 = fold_seq (+) 0 (zip_with_seq (*) a b)
 entry broken (xs: []i64) (i: i64) : i64 = xs[i]
 """
 failed = []
@@ -67,15 +68,20 @@ def bad():
     refused("not a number", 64, ("not a value of type i64",), "--entry", "broken", "--arg", "xs=ints.npy", "--arg", "i=1.5")
     refused("no such file", 66, ("none.npy",), "--entry", "broken", "--arg", "xs=none.npy", "--arg", "i=0")
     refused("not npy", 65, ("not a .npy file",), "--entry", "broken", "--arg", "xs=text.npy", "--arg", "i=0")
-    refused("index", 65, ("p.weft:9",), "--entry", "broken", "--arg", "xs=ints.npy", "--arg", "i=99")
+    refused("index", 65, ("p.weft:10",), "--entry", "broken", "--arg", "xs=ints.npy", "--arg", "i=99")
     refused("part", 64, ("no part 'b'", "same, n"), "--entry", "ragged", "--arg", "xss=ints.npy,n.npy", "-o", "b=x.npy")
     refused("lengths", 65, ("adds up to",), "--entry", "ragged", "--arg", "xss=ints.npy,short.npy")
     refused("unequal", 65, ("elements",), "--entry", "stream", "--stream", "s.u=u3.npy", "--stream", "s.z=z.npy", "--const",
             "s.freq=freq.npy")
+    refused("unequal streams", 65, ("a has 4", "b has 3"), "--entry", "dot", "--stream", "a=u.npy", "--stream", "b=u3.npy")
     refused("output folder", 73, ("nowhere/x.npy",), "--entry", "ragged", "--arg", "xss=ints.npy,n.npy", "-o", "same=nowhere/x.npy")
     with open(os.path.join(TMP, "wrong.weft"), "w") as f:
         f.write("entry a : i64 = nothing\nentry b : i64 = 1 + true\n")
     expect("check", gridloom("check", "wrong.weft"), "", 65, ("wrong.weft:1:17: error", "wrong.weft:2"))
+    expect("not a text", gridloom("check", "u.npy"), "", 65, ("u.npy is not a text file",))
+    expect("entries to explain", gridloom("explain", "p.weft"), "", 64, ("several entries", "scalars"))
+    p = gridloom("run", "p.weft", "--entry", "dot", "--stream", "a=u.npy", "--stream", "b=u3.npy")
+    expect("unequal streams of run", p, "", 65, ("a has 4", "b has 3"))
     expect("no file", gridloom("check", "none.weft"), "", 66, ("none.weft",))
     expect("check of a good one", gridloom("check", "p.weft", "--quiet"), "")
 

@@ -104,6 +104,26 @@ static char *compiler_path(void) {
     return loom_xprintf("%.*s/gridloom-compile", slash ? (int)(slash - self) : 0, self);
 }
 
+/* The entry to explain where none was named; an error lists them. What is wrong with the program the compiler tells. */
+static loom_status *only_entry(const char **paths, int n, char **entry) {
+    loom_client_program *p;
+    LOOM_TRY(loom_client_read(paths, (size_t)n, &p));
+    loom_status *wrong = loom_client_compile(p), *status = NULL;
+    uint32_t f;
+    if (!wrong) status = loom_client_entry(p, NULL, &f);
+    if (!wrong && !status) *entry = loom_xstrdup(p->program->functions[f].name);
+    loom_status_free(wrong);
+    loom_client_program_free(p);
+    return status;
+}
+
+static bool reads_input(const char **paths, int n) {
+    for (int i = 0; i < n; i++) {
+        if (strcmp(paths[i], "-") == 0) return true;
+    }
+    return false;
+}
+
 static loom_status *explain_in_compiler(const char *stage, const char *entry, const char **paths, int n) {
     char *compiler = compiler_path();
     const char **argv = loom_xcalloc((size_t)n + 8, sizeof *argv);
@@ -167,5 +187,9 @@ loom_status *cli_explain(const cli_call *call) {
     if (n < 1) return loom_error(LOOM_E_USAGE, "no program given: expected PROG.weft");
     if (strcmp(stage, "ast") == 0) return explain_ast(rest, n);
     if (strcmp(stage, "core") == 0) return explain_core(rest, n);
-    return explain_in_compiler(stage, entry, rest, n);
+    char *only = NULL;
+    if (!entry && !reads_input(rest, n)) LOOM_TRY(only_entry(rest, n, &only));
+    loom_status *status = explain_in_compiler(stage, entry ? entry : only, rest, n);
+    free(only);
+    return status;
 }

@@ -2,7 +2,9 @@
 #include "cli.h"
 #include "client/binding.h"
 #include "client/output.h"
+#include "common/buffer.h"
 #include "compiler/interp/interp.h"
+#include <inttypes.h>
 #include <stdlib.h>
 
 typedef struct run {
@@ -75,6 +77,26 @@ static loom_status *prepare(run *r, const char **paths, int n) {
     return loom_client_bind(r->program->program, r->function, &r->given, &r->binding);
 }
 
+/* What fails for streams of unequal length knows them by number, or as arrays: here they have names. */
+static loom_status *with_lengths(const run *r, loom_status *status) {
+    if (!status || (loom_status_code(status) != LOOM_E_DATA && loom_status_code(status) != LOOM_E_RUNTIME))
+        return status;
+    loom_buffer text = {0};
+    int64_t first = -1;
+    bool differ = false;
+    for (uint32_t i = 0; i < r->binding->n_params; i++) {
+        const loom_source *s = r->binding->sources[i];
+        if (!s) continue;
+        loom_buffer_printf(&text, "%s%s has %" PRId64, text.length ? ", " : "",
+                           loom_client_param_name(r->program->program, r->function, i), s->n_elements);
+        differ = differ || (first >= 0 && first != s->n_elements);
+        first = s->n_elements;
+    }
+    if (differ) loom_status_note(status, "elements of the streams: %s", text.data);
+    loom_buffer_free(&text);
+    return status;
+}
+
 /* ---- eval ---- */
 
 /* Errors carry the place in the text but know files by number only. */
@@ -89,6 +111,7 @@ static loom_status *evaluate(const run *r) {
     loom_value *result = NULL;
     loom_interp_options options = {0};
     if (!status) status = loom_interp_call(p, r->function, b->arguments, &options, &result, NULL);
+    status = with_lengths(r, status);
     cli_hold_signals(true);
     if (!status) status = loom_client_outputs_write(r->out, result, stdout);
     cli_hold_signals(false);
@@ -145,7 +168,7 @@ static loom_status *run_on_workers(const run *r) {
     loom_session *session;
     LOOM_TRY(cli_open_session(&r->where, &session));
     loom_job_result *result = NULL;
-    loom_status *status = submit(r, session, &result);
+    loom_status *status = with_lengths(r, submit(r, session, &result));
     loom_session_close(session);
     if (!status) {
         print_remarks(r, result);

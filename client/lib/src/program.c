@@ -20,6 +20,9 @@ loom_status *loom_client_read(const char *const *paths, size_t n, loom_client_pr
         bool input = strcmp(paths[i], "-") == 0;
         size_t length;
         status = loom_file_read(input ? "/dev/stdin" : paths[i], LOOM_MAX_SOURCE_BYTES, &p->texts[i], &length);
+        if (!status && memchr(p->texts[i], 0, length)) {
+            status = loom_error(LOOM_E_DATA, "%s is not a text file, so it is no Weft program", paths[i]);
+        }
         if (!status) p->files[i] = (loom_source_file){input ? "standard input" : paths[i], p->texts[i], length};
     }
     if (status) {
