@@ -6,7 +6,7 @@ unit_tests() { # PRESET
     section "unit tests ($preset)"
     mkdir -p "$folder"
     if [ ${#only[@]} -gt 0 ] && ! wanted "unit-$preset"; then
-        pattern=$(IFS='|'; echo "${only[*]}")
+        pattern=$(IFS='|'; echo "${only[*]#"$preset/"}")
     fi
     timeout -k 10 900 ctest --test-dir "build/$preset" -L unit -R "$pattern" -j "$jobs" --timeout 300 \
         --output-junit "$folder/results.xml" --test-output-size-passed 1048576 --test-output-size-failed 1048576 \
