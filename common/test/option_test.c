@@ -149,7 +149,7 @@ LOOM_TEST(option, help_and_manual_have_every_option) {
     LOOM_CHECK_HAS(help, "  -o, --output FILE");
     LOOM_CHECK_HAS(help, "examples:\n");
     LOOM_CHECK_HAS(man, ".TH \"gridloom-image\" 1\n");
-    LOOM_CHECK_HAS(man, "gridloom-image \\- Makes an image.\n");
+    LOOM_CHECK_HAS(man, "gridloom-image \\- Makes an image\n");
     LOOM_CHECK_HAS(man, "\nAccuracy; default 1e\\-4.\n");
     for (const loom_option *o = options; o->name; o++) {
         LOOM_CHECK_HAS(help, o->name);

@@ -3,6 +3,7 @@
 # sanitize: asan
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -14,6 +15,30 @@ COMMANDS = "image simulate run eval check fmt explain status cancel workers".spl
 
 def run(*arguments):
     return subprocess.run([GRIDLOOM] + list(arguments), capture_output=True, text=True, timeout=60)
+
+
+def service_without_workers():
+    """$GRIDLOOM_CONNECT counts for `run`, which says that it waits; the daemon takes its socket away."""
+    socket = os.path.join(TMP, "socket")
+    endpoint = "ipc://" + socket
+    daemon = subprocess.Popen([os.path.join(os.environ["GRIDLOOM_BIN"], "gridloomd"), "--listen", endpoint, "--store",
+                               os.path.join(TMP, "store")], stderr=subprocess.DEVNULL)
+    program = os.path.join(TMP, "one.weft")
+    with open(program, "w") as f:
+        f.write("entry main : i64 = 1\n")
+    job = subprocess.Popen([GRIDLOOM, "run", program], stderr=subprocess.PIPE, text=True,
+                           env=dict(os.environ, GRIDLOOM_CONNECT=endpoint))
+    try:
+        said = job.stderr.readline()
+        assert "waiting for a worker" in said and endpoint in said, said
+        assert os.path.exists(socket)
+        job.send_signal(signal.SIGINT)
+        assert job.wait(timeout=60) == 130
+        daemon.terminate()
+        assert daemon.wait(timeout=60) == 0 and not os.path.exists(socket)
+    finally:
+        job.kill()
+        daemon.kill()
 
 
 def main():
@@ -47,6 +72,7 @@ def main():
     assert p.returncode == 69 and "nobody" in p.stderr, p
     p = subprocess.run("%s image --help > /dev/full" % GRIDLOOM, shell=True, capture_output=True, text=True)
     assert p.returncode == 74, p
+    service_without_workers()
     shutil.rmtree(TMP)
     print("ok")
 
