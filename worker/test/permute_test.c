@@ -40,13 +40,21 @@ static loom_value *column_of_places(const places *p, int64_t from, int64_t n) {
     return value_add(column, "value", LOOM_F32, 1, &n, p->value + from);
 }
 
-static plan_builder *grid_plan(int64_t rows, int64_t columns, const char *execute) {
+/* `payload`: PAYLOAD numbers per element are collected too, by two outputs of one buffer: the second one is a copy. */
+#define PAYLOAD 1000
+static plan_builder *grid_plan_with(int64_t rows, int64_t columns, const char *execute, bool payload) {
     plan_builder *b = plan_new(LOOM_STAGE_TRAVERSAL);
     plan_param(b, true, "vis", 3, place_names, place_types, ones);
     uint32_t chunk = plan_extent(b, LOOM_EXTENT_CHUNK, 0);
     uint32_t extents[2] = {plan_extent(b, LOOM_EXTENT_CONST, rows), plan_extent(b, LOOM_EXTENT_CONST, columns)};
     for (uint32_t i = 0; i < 3; i++) plan_buffer(b, place_names[i], place_types[i], LOOM_STORE_COLUMN, 0, i, 1, &chunk);
     uint32_t grid = plan_buffer(b, "grid", LOOM_F32, LOOM_STORE_ACCUMULATOR, 0, 0, 2, extents);
+    uint32_t wide[2] = {chunk, plan_extent(b, LOOM_EXTENT_CONST, PAYLOAD)}, filled = 0;
+    if (payload) {
+        filled = plan_buffer(b, "payload", LOOM_F32, LOOM_STORE_RESULT, 0, 0, 2, wide);
+        plan_alloc(b, filled);
+        plan_act(b, LOOM_ACT_FILL, "payload")->buffer = filled;
+    }
     loom_plan_action *a = plan_act(b, LOOM_ACT_PERMUTE, "gridding");
     a->kernel = plan_kernel(b, "convolve_inspect");
     a->kernel2 = plan_kernel(b, execute);
@@ -60,7 +68,14 @@ static plan_builder *grid_plan(int64_t rows, int64_t columns, const char *execut
     a->upper = upper;
     plan_output(b, LOOM_OUT_PERMUTE, LOOM_ORDER_ANY, 1, &grid, plan_kernel(b, "add_f32"), NULL);
     plan_site(b, "negative value {a}", 3);
+    for (int i = 0; i < 2 && payload; i++) {
+        plan_output(b, LOOM_OUT_COLLECT, LOOM_ORDER_ADJACENT, 1, &filled, LOOM_NO_KERNEL, NULL);
+    }
     return b;
+}
+
+static plan_builder *grid_plan(int64_t rows, int64_t columns, const char *execute) {
+    return grid_plan_with(rows, columns, execute, false);
 }
 
 /* Grids all places in blocks of `block`; the grid of the delta. */
@@ -250,7 +265,8 @@ LOOM_TEST(permute, histograms) {
             LOOM_CHECK(memcmp(got, first, (size_t)bins * 8) == 0);
             free(got);
         }
-        /* Onto a large target cells are added to in the units' order, as the serial loop does; small ones by pieces. */
+        /* Onto a large target cells are added to in the units' order, as the serial loop does; small ones by
+         * pieces. */
         for (int64_t i = 0; i < bins; i++) LOOM_CHECK_NEAR(first[i], want[i], bins < 10000 ? 1e-9 : 0);
         free(first);
         free(bin);
@@ -260,6 +276,30 @@ LOOM_TEST(permute, histograms) {
 }
 
 /* ---- errors and memory ---- */
+
+/* The permute goes well, and then there is no memory for another output: the block is half inside. */
+LOOM_TEST(permute, no_memory_after_the_permute_spoils_the_accumulator) {
+    plan_builder *b = grid_plan_with(64, 64, "convolve_execute", true);
+    static const uint64_t budgets[] = {64 << 20, 6 << 20};
+    places p = make_places(1000, 64, true, 7);
+    loom_value *column = column_of_places(&p, 0, p.n);
+    for (int k = 0; k < 2; k++) {
+        loom_executor *executor = executor_of(1, budgets[k]);
+        loom_run *run;
+        LOOM_OK(plan_create(b, executor, NULL, NULL, &run));
+        if (k == 0) {
+            LOOM_OK(loom_run_fold(run, &column, 0, 1, 0));
+        } else {
+            LOOM_FAILS(loom_run_fold(run, &column, 0, 1, 0), LOOM_E_MEMORY);
+        }
+        LOOM_CHECK_EQ_INT(loom_run_is_spoilt(run), k);
+        loom_run_destroy(run);
+        loom_executor_destroy(executor);
+    }
+    loom_value_unref(column);
+    free_places(&p);
+    plan_free(b);
+}
 
 LOOM_TEST(permute, an_error_in_the_executing_half_spoils_the_accumulator) {
     plan_builder *b = grid_plan(64, 64, "convolve_execute_checked");

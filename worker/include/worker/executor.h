@@ -53,8 +53,9 @@ void loom_run_destroy(loom_run *run);
  * of equal count; `first`: stream position of the first one; `block`: number of the (first) block, for errors and
  * order. COLLECT and STREAM outputs are kept by block. A block whose buffers do not fit the memory is processed in
  * several chunks. On an error nothing of the block is in the accumulator, unless the error came after a permute had
- * begun to write to it (an error inside the permute itself, or in a later chunk of the same block): then the
- * accumulator is spoilt, and the caller fences the epoch and calls loom_run_drop. */
+ * begun to write to it (an error inside the permute itself, of what came after it, or in a later chunk of the same
+ * block): then the accumulator is spoilt, and must be emptied by loom_run_drop; a delta of its epoch is not to be had.
+ */
 LOOM_MUST_USE loom_status *loom_run_fold(loom_run *run, loom_value *const *streams, int64_t block, int64_t n_blocks,
                                          int64_t first);
 

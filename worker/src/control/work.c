@@ -153,6 +153,13 @@ static void drop_run(loom_work_run *run) {
     forget_times(run);
 }
 
+/* A spoilt accumulator begins anew, so that an earlier block of the epoch can still be tried and its own error named.
+ * The daemon refuses a delta that lacks blocks the epoch has folded, so what is gone cannot be missed. */
+static void forget_content(loom_work_run *run) {
+    loom_run_drop(run->run);
+    run->n_folded = 0;
+}
+
 static bool same_epoch(const Wire__Epoch *a, const Wire__Epoch *b) {
     return a->incarnation == b->incarnation && a->counter == b->counter;
 }
@@ -316,19 +323,20 @@ static loom_status *fold_chunk(loom_control *c, loom_item *item, loom_chunk *chu
     }
     LOOM_TRY(read_local(item, chunk));
     LOOM_TRY(check_streams(item->run, chunk));
+    loom_work_run *run = item->run;
     double before = loom_seconds();
     int64_t folded = 0;
-    loom_status *status =
-        loom_run_fold(item->run->run, chunk->values, chunk->first_block, chunk->n_blocks, chunk->first);
+    loom_status *status = loom_run_fold(run->run, chunk->values, chunk->first_block, chunk->n_blocks, chunk->first);
     if (!status) {
         folded = chunk->n_blocks;
-    } else if (loom_status_code(status) == LOOM_E_MEMORY && chunk->n_blocks > 1) {
+    } else if (loom_status_code(status) == LOOM_E_MEMORY && chunk->n_blocks > 1 && !loom_run_is_spoilt(run->run)) {
         loom_status_free(status);
         status = fold_singly(c, item, chunk, &folded);
     }
     o->done.compute += loom_seconds() - before;
-    note_folded(item->run, chunk->first_block, folded);
+    note_folded(run, chunk->first_block, folded);
     atomic_fetch_add(&item->folded, folded);
+    if (loom_run_is_spoilt(run->run)) forget_content(run);
     return status;
 }
 

@@ -190,23 +190,37 @@ static loom_status *take_pending(loom_run *run, loom_value **pending) {
     return NULL;
 }
 
-static loom_status *run_chunk(loom_run *run, loom_value *const *streams, int64_t from, int64_t count, int64_t first,
+static loom_status *run_bound(loom_run *run, loom_value *const *streams, int64_t from, int64_t count,
                               loom_value **pending) {
     loom_engine *engine = run->engine;
     const loom_plan *plan = engine->plan;
-    *engine->first = first + from;
-    loom_engine_set_chunk(engine, count);
     LOOM_TRY(bind_columns(run, streams, from, count));
     LOOM_TRY(loom_run_bind_accumulators(run));
     engine->in_chunk = true;
     loom_status *status = loom_engine_run(engine, plan->chunk_begin, plan->n_actions);
-    if (engine->accumulating && status) run->spoilt = true;
     if (status && engine->raised_element >= 0) {
         loom_status_note(status, "at element %" PRId64 " of the stream", *engine->first + engine->raised_element);
     }
     if (!status) status = take_pending(run, pending);
-    loom_engine_end_chunk(engine);
+    /* Whatever failed, in the permute or after it: the accumulator may hold the chunk. */
+    if (status && engine->accumulating) run->spoilt = true;
     return status;
+}
+
+static loom_status *run_chunk(loom_run *run, loom_value *const *streams, int64_t from, int64_t count, int64_t first,
+                              loom_value **pending) {
+    *run->engine->first = first + from;
+    loom_engine_set_chunk(run->engine, count);
+    loom_status *status = run_bound(run, streams, from, count, pending);
+    loom_engine_end_chunk(run->engine);
+    return status;
+}
+
+static bool any_in_place(const loom_run *run) {
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
+        if (run->outputs[j].in_place) return true;
+    }
+    return false;
 }
 
 loom_status *loom_run_compiled(loom_run *run, loom_value *const *streams, int64_t count, int64_t first,
@@ -216,14 +230,16 @@ loom_status *loom_run_compiled(loom_run *run, loom_value *const *streams, int64_
     int64_t length = count, from = 0;
     do {
         int64_t left = count - from;
+        loom_status *status = NULL;
         /* Asked for each chunk: inner extents of the columns are known once the first has been bound. */
-        if (left > 0) LOOM_TRY(choose_length(run, streams, left, &length));
-        loom_status *status = run_chunk(run, streams, from, length < left ? length : left, first, pending);
+        if (left > 0) status = choose_length(run, streams, left, &length);
+        int64_t n = length < left ? length : left;
+        if (!status) status = run_chunk(run, streams, from, n, first, pending);
         if (status) {
-            if (from > 0) run->spoilt = true;
+            if (from > 0 && any_in_place(run)) run->spoilt = true;
             return status;
         }
-        from += length < left ? length : left;
+        from += n;
     } while (from < count);
     return NULL;
 }
