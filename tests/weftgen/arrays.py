@@ -228,7 +228,7 @@ class Arrays:
             inner = c.bind(inside=True, **{i: (I64, True)})
             flat = E(A("%s * %s" % (t.dim, t.element.dim), t.element.element), "(generate (%s * %s) (\\%s -> " % (t.dim, t.element.dim, i),
                      self.expr(t.element.element, inner.down()), "))")
-        if self.r.random() < 0.3:
+        if self.r.random() < 0.3 and not t.element.element.array:
             return E(t, "(reshape (%s, %s) " % (t.dim, t.element.dim), flat, ")")
         return E(t, "(unflatten %s %s " % (t.dim, t.element.dim), flat, ")")
 

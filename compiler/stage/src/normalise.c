@@ -97,7 +97,27 @@ typedef struct group {
     loom_body_id keys, body; /* of from */
     loom_node_id n, source;  /* of to */
     loom_node_id *copy;      /* private map for nodes of the group body that are copied several times */
+    const bool *independent; /* by node of the group body: see independent_nodes */
 } group;
+
+/* Whether a body inside the group's uses what is only known once the group has been traversed. */
+static bool uses_results(const normaliser *z, const group *g, const loom_body *body) {
+    const loom_program *p = z->from;
+    loom_node_id first = p->bodies[g->body].first;
+    for (loom_node_id m = body->first; m <= body->end; m++) {
+        bool last = m == body->end;
+        const loom_node *n = &p->nodes[m];
+        for (uint32_t i = 0; i < (last ? 1 : n->n_operands); i++) {
+            loom_node_id d = last ? body->result : loom_operand(p, n, i);
+            if (d > first && d < body->first && !g->independent[d - first]) return true;
+        }
+        for (uint32_t i = 0; !last && i < n->n_bodies; i++) {
+            loom_node_id d = loom_node_body(p, n, i)->result;
+            if (d > first && d < body->first && !g->independent[d - first]) return true;
+        }
+    }
+    return false;
+}
 
 /* Emits, in the open body, the value that stream node `x` of the group body has for element `e` and group `k`. */
 static loom_node_id element_of(normaliser *z, group *g, loom_node_id x, loom_node_id e, loom_node_id k) {
@@ -107,6 +127,10 @@ static loom_node_id element_of(normaliser *z, group *g, loom_node_id x, loom_nod
     const loom_node *n = &p->nodes[x];
     if (n->op != LOOM_OP_SEQ_MAP) {
         refuse(z, n, "inside group_seq only map_seq may stand between the group and what consumes it");
+        return LOOM_NONE;
+    }
+    if (uses_results(z, g, loom_node_body(p, n, 0))) {
+        refuse(z, n, "inside group_seq one consumer depends on the result of another");
         return LOOM_NONE;
     }
     loom_node_id *arguments = LOOM_NEW_ARRAY(z->arena, loom_node_id, n->n_operands + 1);
@@ -141,13 +165,13 @@ static bool *independent_nodes(normaliser *z, const group *g) {
     return yes;
 }
 
-static void copy_independent(normaliser *z, group *g, const bool *independent, loom_node_id until, loom_node_id k) {
+static void copy_independent(normaliser *z, group *g, loom_node_id until, loom_node_id k) {
     const loom_body *b = &z->from->bodies[g->body];
     memcpy(g->copy, z->map, z->from->n_nodes * sizeof *g->copy);
     g->copy[b->first] = k;
     for (loom_node_id n = loom_scope_first(z->scope, g->body); n != LOOM_NONE && n < until;
          n = loom_scope_next(z->scope, g->body, n))
-        if (independent[n - b->first]) loom_copy_node(z->to, z->from, n, g->copy);
+        if (g->independent[n - b->first]) loom_copy_node(z->to, z->from, n, g->copy);
 }
 
 /* Whether the keys are surely distinct: generate m (\j -> x + j), x from outside. */
@@ -213,8 +237,7 @@ static loom_node_id prefix_index(normaliser *z, loom_node_id k, loom_node_id is,
 
 /* map_seq (\e -> map (\k -> value(e, k)) K') s. which: 0 the keys themselves, 1 prefixed index of chain, 2 value of
  * chain. */
-static loom_node_id spread(normaliser *z, group *g, const bool *independent, loom_node_id consumer, loom_node_id chain,
-                           int which, uint32_t r) {
+static loom_node_id spread(normaliser *z, group *g, loom_node_id consumer, loom_node_id chain, int which, uint32_t r) {
     loom_program *p = z->to;
     loom_span span = z->from->nodes[consumer].span;
     loom_type_id i64 = loom_type_scalar(p, LOOM_I64);
@@ -228,7 +251,7 @@ static loom_node_id spread(normaliser *z, group *g, const bool *independent, loo
     if (which != 0) {
         loom_body_id inner = loom_build_open(p, 1, &i64, span);
         loom_node_id k = loom_build_param(p, inner, 0);
-        copy_independent(z, g, independent, consumer, k);
+        copy_independent(z, g, consumer, k);
         loom_node_id v = element_of(z, g, chain, e, k);
         if (v == LOOM_NONE) return LOOM_NONE;
         if (which == 1) v = prefix_index(z, k, v, r, span);
@@ -240,7 +263,7 @@ static loom_node_id spread(normaliser *z, group *g, const bool *independent, loo
 }
 
 /* The accumulator a_j of a consumer, over all groups. */
-static loom_node_id group_consumer(normaliser *z, group *g, const bool *independent, loom_node_id c) {
+static loom_node_id group_consumer(normaliser *z, group *g, loom_node_id c) {
     const loom_program *p = z->from;
     loom_program *to = z->to;
     const loom_node *n = &p->nodes[c];
@@ -256,12 +279,12 @@ static loom_node_id group_consumer(normaliser *z, group *g, const bool *independ
     /* neutral destination of one group, then of all */
     loom_node_id dest = loom_operand(p, n, 0);
     const loom_body *b = &p->bodies[g->body];
-    if (dest >= b->first && !independent[dest - b->first] && dest != b->first) {
+    if (dest >= b->first && !g->independent[dest - b->first] && dest != b->first) {
         refuse(z, n, "the destination depends on the group's own elements");
         return LOOM_NONE;
     }
     loom_body_id each = loom_build_open(to, 1, &i64, n->span);
-    copy_independent(z, g, independent, c, loom_build_param(to, each, 0));
+    copy_independent(z, g, c, loom_build_param(to, each, 0));
     loom_node_id neutral = loom_operator_is_neutral_fill(z->scope, op, dest)
                                ? g->copy[dest]
                                : loom_operator_neutral(to, z->scope, op, g->copy[dest]);
@@ -273,16 +296,15 @@ static loom_node_id group_consumer(normaliser *z, group *g, const bool *independ
     loom_node_id operands[3];
     operands[0] = build(to, LOOM_OP_GENERATE, loom_type_array(to, type), &g->n, 1, &each, 1, 0, n->span);
     uint32_t r = fold ? 0 : n->aux;
-    operands[1] = spread(z, g, independent, c, loom_operand(p, n, 1), fold ? 0 : 1, r);
-    operands[2] =
-        operands[1] == LOOM_NONE ? LOOM_NONE : spread(z, g, independent, c, loom_operand(p, n, fold ? 1 : 2), 2, r);
+    operands[1] = spread(z, g, c, loom_operand(p, n, 1), fold ? 0 : 1, r);
+    operands[2] = operands[1] == LOOM_NONE ? LOOM_NONE : spread(z, g, c, loom_operand(p, n, fold ? 1 : 2), 2, r);
     if (operands[2] == LOOM_NONE) return LOOM_NONE;
     memcpy(g->copy, z->map, p->n_nodes * sizeof *g->copy);
     loom_body_id body = loom_copy_as_body(to, p, op, g->copy);
     return build(to, LOOM_OP_SEQ_PERMUTE, loom_type_array(to, type), operands, 3, &body, 1, r + 1, n->span);
 }
 
-static loom_node_id group_rest(normaliser *z, group *g, const bool *independent, const loom_node_id *accumulators) {
+static loom_node_id group_rest(normaliser *z, group *g, const loom_node_id *accumulators) {
     const loom_program *p = z->from;
     loom_program *to = z->to;
     const loom_body *b = &p->bodies[g->body];
@@ -312,7 +334,6 @@ static loom_node_id group_rest(normaliser *z, group *g, const bool *independent,
         }
         g->copy[n] = value;
     }
-    (void)independent;
     loom_node_id result = g->copy[b->result];
     loom_build_close(to, each, result);
     loom_type_id array = loom_type_array(to, to->nodes[result].type);
@@ -331,7 +352,7 @@ static loom_node_id group_seq(normaliser *z, const loom_node *n) {
         refuse(z, n, "the result of a group is a sequence");
         return LOOM_NONE;
     }
-    bool *independent = independent_nodes(z, &g);
+    g.independent = independent_nodes(z, &g);
     loom_node_id *accumulators = LOOM_NEW_ARRAY(z->arena, loom_node_id, b->end - b->first + 1);
     for (uint32_t i = 0; i < b->end - b->first; i++) accumulators[i] = LOOM_NONE;
     for (loom_node_id c = loom_scope_first(z->scope, g.body); c != LOOM_NONE;
@@ -340,10 +361,10 @@ static loom_node_id group_seq(normaliser *z, const loom_node *n) {
         bool consumes = false;
         for (uint32_t i = 0; i < node->n_operands; i++) consumes |= is_seq(p, loom_operand(p, node, i));
         if (!consumes || is_seq(p, c)) continue;
-        accumulators[c - b->first] = group_consumer(z, &g, independent, c);
+        accumulators[c - b->first] = group_consumer(z, &g, c);
         if (accumulators[c - b->first] == LOOM_NONE) return LOOM_NONE;
     }
-    return group_rest(z, &g, independent, accumulators);
+    return group_rest(z, &g, accumulators);
 }
 
 /* Whether a stream occurs inside the bodies of a node that is not group_seq: traversals under conditions and loops. */
