@@ -207,3 +207,32 @@ LOOM_TEST(control, transforms_as_actions_and_inside_kernels) {
     }
     free(x);
 }
+
+/* A kernel cannot return an error: what it may not transform is raised, and its result never used. */
+LOOM_TEST(control, a_transform_inside_a_kernel_without_a_plan_is_an_error) {
+    static const int64_t lengths[] = {2, -3};
+    double x[8] = {0};
+    for (int k = 0; k < 2; k++) {
+        plan_builder *b = transform_plan(true);
+        uint32_t length = plan_buffer(b, "length", LOOM_I64, LOOM_STORE_RESULT, 0, 0, 0, NULL);
+        *(uint32_t *)b->ffts[0].extents = plan_extent_of(b, LOOM_EXTENT_SCALAR, length, 0);
+        loom_plan_action kernel = b->actions[--b->plan.n_actions];
+        plan_alloc(b, length);
+        loom_plan_action *fill = plan_act(b, LOOM_ACT_FILL, "length");
+        fill->buffer = length;
+        fill->value.i = lengths[k];
+        b->actions[b->plan.n_actions++] = kernel;
+        loom_executor *executor = executor_of(1, 64 << 20);
+        loom_run *run;
+        LOOM_OK(plan_create(b, executor, NULL, NULL, &run));
+        loom_value *column = value_of("", LOOM_C128, 2, (int64_t[]){2, 2}, x);
+        loom_status *status = loom_run_fold(run, &column, 0, 1, 0);
+        LOOM_CHECK_EQ_INT(loom_status_code(status), k ? LOOM_E_RUNTIME : LOOM_OK);
+        if (k) LOOM_CHECK_HAS(loom_status_message(status), "negative size: -3");
+        loom_status_free(status);
+        loom_value_unref(column);
+        loom_run_destroy(run);
+        loom_executor_destroy(executor);
+        plan_free(b);
+    }
+}

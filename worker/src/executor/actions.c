@@ -32,7 +32,7 @@ static void read_scalar_extents(loom_engine *engine) {
     }
 }
 
-static bool fft_shape(const loom_engine *engine, uint32_t f, loom_fft_shape *shape) {
+bool loom_engine_fft_shape(const loom_engine *engine, uint32_t f, loom_fft_shape *shape) {
     const loom_plan_fft *fft = &engine->plan->ffts[f];
     *shape = (loom_fft_shape){.dtype = fft->dtype, .inverse = fft->inverse, .rank = fft->rank};
     for (uint32_t d = 0; d < fft->rank; d++) {
@@ -47,9 +47,9 @@ static loom_status *find_ffts(loom_engine *engine) {
     for (uint32_t f = 0; f < engine->plan->n_ffts; f++) {
         loom_fft_shape shape;
         engine->ffts[f] = NULL;
-        if (!fft_shape(engine, f, &shape)) continue;
+        if (!loom_engine_fft_shape(engine, f, &shape)) continue;
         loom_status *status = loom_ffts_get(engine->executor->ffts, &shape, &engine->ffts[f]);
-        /* A length that is not final yet may be absurd; the action that uses it asks again and reports. */
+        /* A length that is not final yet may be absurd; who uses it asks again and reports. */
         loom_status_free(status);
     }
     engine->ffts_stale = false;
@@ -136,7 +136,7 @@ static loom_status *act_kernel(loom_engine *engine, const loom_plan_action *acti
 static loom_status *act_fft(loom_engine *engine, const loom_plan_action *action) {
     loom_fft_shape shape;
     int64_t elements = loom_engine_elements(engine, action->buffer), one = 1;
-    if (elements == 0 || !fft_shape(engine, action->fft, &shape)) return NULL;
+    if (elements == 0 || !loom_engine_fft_shape(engine, action->fft, &shape)) return NULL;
     for (uint32_t d = 0; d < shape.rank; d++) one *= shape.extents[d];
     loom_fft *fft;
     LOOM_TRY(loom_ffts_get(engine->executor->ffts, &shape, &fft));

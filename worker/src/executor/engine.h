@@ -105,6 +105,8 @@ bool loom_engine_has_raised(const loom_engine *engine);
 /* Every thread gets `bytes` of scratch for this kernel. */
 LOOM_MUST_USE loom_status *loom_engine_scratch(loom_engine *engine, uint32_t kernel);
 uint64_t loom_engine_scratch_bytes(const loom_engine *engine, uint32_t kernel);
+/* The shape of the plan's transform `f` as extents stand; false if it has no elements, or is not known yet. */
+bool loom_engine_fft_shape(const loom_engine *engine, uint32_t f, loom_fft_shape *shape);
 LOOM_MUST_USE loom_status *loom_engine_cancelled(const loom_engine *engine);
 /* extents[extent], or an error of the program if it is negative; 1 for LOOM_NO_EXTENT. */
 LOOM_MUST_USE loom_status *loom_engine_extent(loom_engine *engine, uint32_t extent, int64_t *value);
