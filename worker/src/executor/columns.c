@@ -63,10 +63,14 @@ static void release_column(loom_value *value) {
     free(owner);
 }
 
+static loom_status *too_often(const char *name) {
+    return loom_error(LOOM_E_LIMIT, "constant field '%s', once per element, is larger than 2^63 bytes", name);
+}
+
 static loom_status *repeat(const void *from, int64_t n, size_t size, int64_t count, const char *name, void **to) {
     int64_t bytes;
     if (__builtin_mul_overflow(n, (int64_t)size, &bytes) || __builtin_mul_overflow(bytes, count, &bytes)) {
-        return loom_error(LOOM_E_LIMIT, "constant field '%s', once per element, is larger than 2^63 bytes", name);
+        return too_often(name);
     }
     char *copy = malloc(bytes ? (size_t)bytes : 1);
     if (!copy) return loom_error(LOOM_E_MEMORY, "no memory for constant field '%s', once per element", name);
@@ -84,15 +88,17 @@ static loom_status *repeat_leaf(const loom_leaf *constant, int64_t count, loom_l
     leaf->depth = constant->depth + 1;
     leaf->extents[0] = count;
     leaf->n_lengths[0] = 1;
+    if (__builtin_mul_overflow(constant->n_data, count, &leaf->n_data)) return too_often(constant->name);
     for (uint32_t k = 0; k < constant->depth; k++) {
         leaf->extents[k + 1] = count ? constant->extents[k] : 0;
-        leaf->n_lengths[k + 1] = constant->n_lengths[k] * count;
+        if (__builtin_mul_overflow(constant->n_lengths[k], count, &leaf->n_lengths[k + 1])) {
+            return too_often(constant->name);
+        }
         if (!constant->lengths[k]) continue;
         leaf->extents[k + 1] = LOOM_IRREGULAR;
         LOOM_TRY(repeat(constant->lengths[k], constant->n_lengths[k], sizeof(int64_t), count, constant->name,
                         (void **)&leaf->lengths[k + 1]));
     }
-    leaf->n_data = constant->n_data * count;
     return repeat(constant->data, constant->n_data, loom_dtype_size(constant->dtype), count, constant->name,
                   &leaf->data);
 }
