@@ -28,7 +28,7 @@ typedef struct loom_feed {
     loom_work_job *job;
     loom_socket *socket;
     char *endpoint;
-    uint64_t received; /* bytes of columns */
+    uint64_t received; /* bytes of all messages */
     request *requests;
 } loom_feed;
 
@@ -139,13 +139,14 @@ static void on_block(void *user, loom_incoming *in) {
     loom_feed *feed = user;
     loom_control *c = feed->control;
     const Wire__Block *block = in->message->body_case == WIRE__MESSAGE__BODY_BLOCK ? in->message->block : NULL;
+    /* As the serving side counts: everything that it sent, wanted or not. */
+    feed->received += in->bytes;
     request *r = block ? take_request(feed, block->ticket) : NULL;
     if (!r) {
         if (!block) loom_log(LOOM_LOG_WARN, "a message that is not a block");
         loom_incoming_destroy(in);
         return;
     }
-    feed->received += in->bytes;
     loom_value **values = loom_xcalloc((size_t)r->run->n_streams + 1, sizeof *values);
     loom_status *status = loom_wire_status_restore(block->status);
     if (!status) status = take_values(in, r, values);
@@ -170,7 +171,11 @@ static loom_status *open_feed(loom_control *c, loom_work_job *job) {
         .context = c->zmq, .type = ZMQ_DEALER, .max_frame = LOOM_MAX_BLOCK_FRAME, .on_message = on_block, .user = feed};
     feed->control = c;
     LOOM_TRY(loom_socket_create(&c->loop, &options, &feed->socket));
-    return loom_socket_connect(feed->socket, feed->endpoint, c->options.insecure);
+    loom_status *status = loom_socket_connect(feed->socket, feed->endpoint, c->options.insecure);
+    if (!status) return NULL;
+    loom_socket_close(feed->socket, 0);
+    feed->socket = NULL;
+    return status;
 }
 
 static void send_request(loom_feed *feed, request *r) {
