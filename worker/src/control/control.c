@@ -63,6 +63,7 @@ static void say_hello(loom_control *c) {
     message.body_case = WIRE__MESSAGE__BODY_HELLO;
     message.hello = &hello;
     send_message(c, &message);
+    c->hello_sequence = c->sequence;
 }
 
 static void close_job(loom_control *c, loom_work_job *job) {
@@ -147,7 +148,8 @@ static void on_beat(uv_timer_t *timer) {
 }
 
 static void on_beat_reply(loom_control *c, const Wire__BeatReply *reply) {
-    if (!reply->known) register_anew(c);
+    /* A reply to a beat from before the last Hello says nothing of what that Hello brought about. */
+    if (!reply->known && reply->sequence > c->hello_sequence) register_anew(c);
 }
 
 /* ---- jobs and runs ---- */
@@ -346,7 +348,10 @@ static void on_task(loom_control *c, const Wire__Task *task) {
     if (task->kind == WIRE__TASK_KIND__WHOLE) plan_whole(item, task);
     for (size_t i = 0; i < task->n_objects; i++)
         item->objects[item->n_objects++] = loom_xstrdup(task->objects[i]->path);
-    if (!run->chunk_blocks) {
+    pthread_mutex_lock(&c->lock);
+    bool known = run->chunk_blocks != 0;
+    pthread_mutex_unlock(&c->lock);
+    if (!known) {
         int64_t blocks = blocks_in_memory(c, run, item->block);
         pthread_mutex_lock(&c->lock);
         run->chunk_blocks = blocks;

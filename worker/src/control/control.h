@@ -148,6 +148,7 @@ struct loom_control {
     void *zmq;
     loom_socket *socket;
     uint64_t instance, sequence;
+    uint64_t hello_sequence; /* of the last beat before the last Hello */
     bool registered;
     double last_reply;
     loom_work_job *jobs; /* main thread */
