@@ -5,6 +5,7 @@
 #include "control/control.h"
 #include "proto/value_codec.h"
 #include "proto/wire.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,12 +80,19 @@ static loom_status *source_of(loom_work_run *run, uint32_t stream, loom_source *
     return NULL;
 }
 
+static loom_status *copy_status(const loom_status *from) {
+    if (!from) return NULL;
+    loom_status *copy = loom_error(loom_status_code(from), "%s", loom_status_message(from));
+    for (size_t i = 0; i < loom_status_notes(from); i++) loom_status_note(copy, "%s", loom_status_note_at(from, i));
+    return copy;
+}
+
 /* Constants that are served arrive by the main thread; those of files are read here. */
 static loom_status *gather_constants(loom_control *c, loom_work_run *run) {
     pthread_mutex_lock(&c->lock);
     while (run->constants_pending && !run->job->closed && !c->stopping) pthread_cond_wait(&c->changed, &c->lock);
-    loom_status *status = run->broken;
-    run->broken = NULL;
+    /* Kept: every task of the run fails for the same reason. */
+    loom_status *status = copy_status(run->broken);
     if (!status && run->constants_pending) status = loom_error(LOOM_E_CANCELLED, "cancelled");
     pthread_mutex_unlock(&c->lock);
     for (uint32_t i = 0; run->segments && i < run->n_streams && !status; i++) {
@@ -269,6 +277,21 @@ static loom_chunk *wait_chunk(loom_control *c, loom_item *item, outcome *o) {
     return chunk;
 }
 
+/* Cancelled is what the daemon tries again elsewhere, so nothing else may be called that. */
+static loom_status *no_chunk(loom_control *c, const loom_item *item) {
+    pthread_mutex_lock(&c->lock);
+    bool cancelled = c->stopping || item->job->closed;
+    pthread_mutex_unlock(&c->lock);
+    if (cancelled) return loom_error(LOOM_E_CANCELLED, "cancelled");
+    return loom_error(LOOM_E_INTERNAL, "the blocks of a task do not add up to its elements");
+}
+
+/* Streams of a whole program end one by one; of a traversal, together. */
+static int64_t elements_asked(const loom_item *item, const loom_chunk *chunk, uint32_t stream) {
+    if (!item->lengths || item->lengths[stream] - chunk->first >= chunk->count) return chunk->count;
+    return item->lengths[stream] > chunk->first ? item->lengths[stream] - chunk->first : 0;
+}
+
 /* Streams that are files of this host are read here. */
 static loom_status *read_local(loom_item *item, loom_chunk *chunk) {
     loom_work_run *run = item->run;
@@ -276,16 +299,27 @@ static loom_status *read_local(loom_item *item, loom_chunk *chunk) {
         loom_source *source;
         LOOM_TRY(source_of(run, i, &source));
         if (!source) continue;
-        int64_t count = chunk->count;
-        if (item->lengths && item->lengths[i] - chunk->first < count) count = item->lengths[i] - chunk->first;
+        int64_t count = elements_asked(item, chunk, i);
         if (count > 0) LOOM_TRY(loom_source_read(source, chunk->first, count, &chunk->values[i]));
     }
     return NULL;
 }
 
-static loom_status *check_streams(const loom_work_run *run, const loom_chunk *chunk) {
-    for (uint32_t i = 0; i < run->n_streams; i++) {
-        if (!chunk->values[i]) return loom_error(LOOM_E_DATA, "a stream ended before its announced length");
+/* Who serves a stream is not trusted to have sent what was asked for. */
+static loom_status *check_streams(const loom_item *item, const loom_chunk *chunk) {
+    for (uint32_t i = 0; i < item->run->n_streams; i++) {
+        int64_t asked = elements_asked(item, chunk, i);
+        const loom_value *value = chunk->values[i];
+        if (!value && asked > 0) return loom_error(LOOM_E_DATA, "a stream ended before its announced length");
+        for (uint32_t k = 0; value && k < value->n_leaves; k++) {
+            const loom_leaf *leaf = &value->leaves[k];
+            if (leaf->depth == 0)
+                return loom_error(LOOM_E_PROTOCOL, "a block's column '%s' has no elements", leaf->name);
+            int64_t n = leaf->extents[0] == LOOM_IRREGULAR ? leaf->lengths[0][0] : leaf->extents[0];
+            if (n == asked) continue;
+            return loom_error(LOOM_E_PROTOCOL, "a block has %" PRId64 " elements, %" PRId64 " were asked for", n,
+                              asked);
+        }
     }
     return NULL;
 }
@@ -322,7 +356,7 @@ static loom_status *fold_chunk(loom_control *c, loom_item *item, loom_chunk *chu
         return status;
     }
     LOOM_TRY(read_local(item, chunk));
-    LOOM_TRY(check_streams(item->run, chunk));
+    LOOM_TRY(check_streams(item, chunk));
     loom_work_run *run = item->run;
     double before = loom_seconds();
     int64_t folded = 0;
@@ -348,7 +382,7 @@ static loom_status *fold(loom_control *c, loom_item *item, outcome *o) {
     run->epoch = item->epoch;
     while (atomic_load(&item->folded) < item->n_blocks) {
         loom_chunk *chunk = wait_chunk(c, item, o);
-        if (!chunk) return loom_error(LOOM_E_CANCELLED, "cancelled");
+        if (!chunk) return no_chunk(c, item);
         loom_status *status = fold_chunk(c, item, chunk, o);
         loom_chunk_free(chunk, run->n_streams);
         if (status) {
@@ -418,7 +452,7 @@ static void list_blocks(loom_work_run *run, outcome *o) {
 static loom_status *hand_over(loom_control *c, loom_item *item, outcome *o) {
     loom_work_run *run = item->run;
     if (!run->run || !same_epoch(&run->epoch, &item->epoch)) {
-        return loom_error(LOOM_E_CANCELLED, "there is nothing of this epoch");
+        return loom_error(LOOM_E_DENIED, "there is nothing of this epoch");
     }
     double before = loom_seconds();
     loom_delta *delta;
@@ -475,6 +509,7 @@ static loom_status *take_pulled(puller *p, loom_chunk *chunk, loom_value **strea
         return status;
     }
     LOOM_TRY(read_local(p->item, chunk));
+    LOOM_TRY(check_streams(p->item, chunk));
     for (uint32_t i = 0; i < p->item->run->n_streams; i++) {
         streams[i] = chunk->values[i];
         chunk->values[i] = NULL;
@@ -487,7 +522,7 @@ static loom_status *pull(void *context, int64_t block, loom_value **streams, boo
     *end = block >= p->item->n_blocks;
     if (*end) return NULL;
     loom_chunk *chunk = wait_chunk(p->control, p->item, p->outcome);
-    if (!chunk) return loom_error(LOOM_E_CANCELLED, "cancelled");
+    if (!chunk) return no_chunk(p->control, p->item);
     loom_status *status = take_pulled(p, chunk, streams);
     loom_chunk_free(chunk, p->item->run->n_streams);
     return status;
