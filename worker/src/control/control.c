@@ -485,9 +485,9 @@ static void prepare_handles(loom_control *c) {
     }
 }
 
-static loom_status *start(loom_control *c) {
-    LOOM_TRY(loom_endpoint_check(c->options.connect, c->options.insecure));
+static loom_status *start(loom_control *c, bool *thread) {
     LOOM_TRY(start_thread(c));
+    *thread = true;
     c->zmq = zmq_ctx_new();
     if (!c->zmq) return loom_error(LOOM_E_OS, "cannot make a ZeroMQ context: %s", zmq_strerror(errno));
     loom_socket_options options = {.context = c->zmq,
@@ -517,7 +517,20 @@ static void release(loom_control *c) {
     pthread_cond_destroy(&c->changed);
 }
 
+/* What start had made when it failed. */
+static void unwind(loom_control *c, bool thread) {
+    pthread_mutex_lock(&c->lock);
+    c->stopping = true;
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+    if (thread) pthread_join(c->thread, NULL);
+    loom_socket_close(c->socket, 0);
+    uv_close((uv_handle_t *)&c->woken, NULL);
+    uv_run(&c->loop, UV_RUN_DEFAULT);
+}
+
 loom_status *loom_control_run(const loom_control_options *options) {
+    LOOM_TRY(loom_endpoint_check(options->connect, options->insecure));
     loom_control c = {.options = *options, .last_reply = loom_seconds()};
     signal(SIGPIPE, SIG_IGN);
     if (options->parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -531,12 +544,16 @@ loom_status *loom_control_run(const loom_control_options *options) {
     uv_loop_init(&c.loop);
     uv_async_init(&c.loop, &c.woken, on_woken);
     c.woken.data = &c;
-    loom_status *status = start(&c);
-    if (status) return status; /* the process ends with it: nothing is worth unwinding */
-    uv_run(&c.loop, UV_RUN_DEFAULT);
-    pthread_join(c.thread, NULL);
+    bool thread = false;
+    loom_status *status = start(&c, &thread);
+    if (status) {
+        unwind(&c, thread);
+    } else {
+        uv_run(&c.loop, UV_RUN_DEFAULT);
+        pthread_join(c.thread, NULL);
+    }
     release(&c);
-    zmq_ctx_term(c.zmq);
+    if (c.zmq) zmq_ctx_term(c.zmq);
     uv_loop_close(&c.loop);
-    return NULL;
+    return status;
 }
