@@ -110,9 +110,10 @@ static size_t list_entries(const char *folder, entry **entries, uint64_t *total)
     size_t n = 0, capacity = 0;
     *entries = NULL;
     *total = 0;
-    for (struct dirent *d; dir && (d = readdir(dir));) {
+    int at = dir ? dirfd(dir) : -1;
+    for (struct dirent *d; at >= 0 && (d = readdir(dir));) {
         struct stat s;
-        if (fstatat(dirfd(dir), d->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode)) continue;
+        if (fstatat(at, d->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode)) continue;
         if (n == capacity) {
             capacity = capacity ? 2 * capacity : 64;
             *entries = loom_xrealloc(*entries, capacity * sizeof **entries);
