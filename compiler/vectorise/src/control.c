@@ -3,12 +3,17 @@
  *     if c ...      scalars, or c differs between elements: one COMPUTE with an IF inside (scalar.c)
  *                   c is the same for all and a branch has array operations: an IF operation
  *     loop ...      scalar state: one COMPUTE with a FOR or WHILE inside; each element may take its own number of turns
- *                   state with arrays, the same number of turns for all: a LOOP operation
+ *                   state with arrays, the same number of turns for all: a LOOP operation; a few known turns whose
+ * state changes its shape: the turns one after the other
  *
  * The context axes of a LOOP's states are iterated to a fixed point: a state that meets an axis on any turn has it from
  * the start. Only then the test is judged: one that depends on an element after any number of turns is not uniform.
  */
 #include "vec.h"
+
+enum {
+    UNROLL = 16
+}; /* turns; each is code of its own */
 
 static void open_inner(vec *v) {
     v->inner_depth++;
@@ -284,6 +289,34 @@ static bool loop_operation(vec *v, frame *f, const loom_node *n, const val *init
     return true;
 }
 
+/* A few turns, one after the other: the state may change its shape from turn to turn. */
+static bool unrolled(vec *v, frame *f, const loom_node *n, int64_t count, val state, val *result) {
+    for (int64_t i = 0; i < count; i++) {
+        leaf *at;
+        val args[2] = {vec_leaves_of(v, 1, &at), state};
+        at[0] = vec_int_leaf(i);
+        if (!vec_lift_body(v, loom_node_body(v->p, n, 0), args, f, &state)) return false;
+    }
+    *result = state;
+    return true;
+}
+
+static bool may_unroll(const vec *v, frame *f, const loom_node *n, int64_t *count) {
+    if (n->op != LOOM_OP_LOOP_FOR) return false;
+    const leaf *c = &vec_slot(f, loom_operand(v->p, n, 0))->at[0];
+    *count = c->imm.i;
+    return c->kind != LEAF_BAD && c->known && *count <= UNROLL;
+}
+
+static bool array_loop(vec *v, frame *f, const loom_node *n, const val *initial, val *result) {
+    mark m = vec_mark_here(v);
+    int64_t count;
+    if (loop_operation(v, f, n, initial, result)) return true;
+    if (!may_unroll(v, f, n, &count)) return false;
+    vec_roll_back(v, m);
+    return unrolled(v, f, n, count, *initial, result);
+}
+
 bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     bool counted = n->op == LOOM_OP_LOOP_FOR, arrays = false;
@@ -297,7 +330,7 @@ bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result) {
         vec_roll_back(v, m);
         return loop_operation(v, f, n, &initial, result);
     }
-    if (loop_operation(v, f, n, &initial, result)) return true;
+    if (array_loop(v, f, n, &initial, result)) return true;
     if (!scalar) return false;
     const char *remark = v->remark;
     vec_roll_back(v, m);

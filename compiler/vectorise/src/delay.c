@@ -63,7 +63,7 @@ static bool check_range(vec *v, const loom_node *n, range_check *r, const char *
     *proven = range_known(r);
     if (*proven) return true;
     if (!v->in_op) {
-        *proven = true; /* an operation that stands before its users */
+        *proven = !vec_unguarded(v, 0); /* an operation that stands before its users, and not skipped */
         return vec_emit_check(v, n, build_range, r, format, NULL);
     }
     val x;
@@ -83,7 +83,7 @@ static val one_closure(vec *v, closure_kind kind, const loom_node *n, const val 
 static bool has_length(vec *v, const loom_node *n, const val *x, extent *e) {
     if (x->n == 0) return vec_refuse(v, n, "an array of empty tuples");
     *e = x->at[0].own[0];
-    if (e->axis == LOOM_NONE && e->expr == LOOM_NONE) return vec_refuse(v, n, "an inner extent that is not known here");
+    if (vec_is_unknown(*e)) return vec_refuse(v, n, "an inner extent that is not known here");
     return true;
 }
 
@@ -188,8 +188,7 @@ static bool delay_update(vec *v, const loom_node *n, const val *ops, val *result
     }
     for (uint32_t i = 0; i < k && ops[0].n; i++) {
         extent e = ops[0].at[0].own[i];
-        if (e.axis == LOOM_NONE && e.expr == LOOM_NONE)
-            return vec_refuse(v, n, "an inner extent that is not known here");
+        if (vec_is_unknown(e)) return vec_refuse(v, n, "an inner extent that is not known here");
         range_check r = {ops[2 + i].at[0], ops[2 + i].at[0], vec_extent_leaf(v, e), true};
         bool proven;
         if (!check_range(v, n, &r, "index {a} is out of range for an array of length {b}", &proven)) return false;
@@ -255,13 +254,12 @@ static bool delay_transpose(vec *v, const loom_node *n, const val *ops, val *res
 
 static bool delay_flatten(vec *v, const loom_node *n, const val *ops, val *result) {
     extent outer, total;
+    leaf product;
     if (!has_length(v, n, &ops[0], &outer)) return false;
-    leaf rows = vec_extent_leaf(v, outer), columns = vec_extent_leaf(v, ops[0].at[0].own[1]), product;
-    if (ops[0].at[0].own[1].axis == LOOM_NONE && ops[0].at[0].own[1].expr == LOOM_NONE) {
-        return vec_refuse(v, n, "an inner extent that is not known here");
-    }
-    if (!vec_scalar_prim(v, n, LOOM_PRIM_MUL, &rows, &columns, &product) || !vec_as_extent(v, n, &product, &total))
-        return false;
+    if (vec_is_unknown(ops[0].at[0].own[1])) return vec_refuse(v, n, "an inner extent that is not known here");
+    leaf rows = vec_extent_leaf(v, outer), columns = vec_extent_leaf(v, ops[0].at[0].own[1]);
+    if (!vec_scalar_prim(v, n, LOOM_PRIM_MUL, &rows, &columns, &product)) return false;
+    if (!vec_as_extent(v, n, &product, &total)) return false;
     closure *c = vec_new_closure(v, PULL_FLATTEN, n, NULL, ops, 1);
     *result = vec_closure_leaves(v, c, &ops[0], 2, &total, 1);
     return true;
@@ -296,6 +294,10 @@ static bool delay_unflatten(vec *v, const loom_node *n, const val *ops, val *res
     bool proven = vec_is_int(&c.product, &product) && vec_is_int(&c.size, &size) && product == size;
     if (!proven && !v->in_op && !vec_emit_check(v, n, build_product, &c, format, NULL)) return false;
     closure *d = vec_new_closure(v, PULL_UNFLATTEN, n, NULL, array, 1);
+    if (!proven && !v->in_op && vec_unguarded(v, 0)) {
+        d->checked = true;
+        d->site = loom_lifted_site(v->l, n->span, format, NULL);
+    }
     if (!proven && v->in_op) {
         val x;
         if (!build_product(v, &c, &x)) return false;
@@ -354,7 +356,7 @@ bool vec_index_value(vec *v, const loom_node *n, const val *x, const leaf *index
     if (step.checked) {
         step.site = loom_lifted_site(v->l, n->span, "index {a} is out of range for an array of length {b}", NULL);
         if (x->at[0].kind != LEAF_VALUE) { /* loads check by themselves */
-            if (e.axis == LOOM_NONE && e.expr == LOOM_NONE) {
+            if (vec_is_unknown(e)) {
                 return vec_refuse(v, n, "an inner extent that is not known here");
             }
             loom_lexpr_id size = vec_x_extent(v, e), low = vec_x_prim2(v, LOOM_PRIM_GE, step.at, vec_x_int(v, 0));

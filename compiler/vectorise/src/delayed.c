@@ -290,6 +290,12 @@ static loom_lexpr_id length_of(vec *v, const val *x) {
     return vec_x_extent(v, x->at[0].own[0]);
 }
 
+/* A step to another place: as uncertain as the step that it follows from, or as the closure's own check. */
+static index_step moved(const closure *c, index_step at, loom_lexpr_id place) {
+    if (at.checked) return (index_step){place, true, at.site};
+    return (index_step){place, c->checked, c->checked ? c->site : LOOM_NONE};
+}
+
 static bool pull_slice(vec *v, const closure *c, index_step at, val *element) {
     loom_lexpr_id from, i = at.at;
     int64_t step = 1;
@@ -297,8 +303,7 @@ static bool pull_slice(vec *v, const closure *c, index_step at, val *element) {
     if (!vec_to_expr(v, &c->operands[1].at[0], &from)) return false;
     if (step != 1) i = offset(v, LOOM_PRIM_MUL, i, vec_x_int(v, step));
     i = offset(v, LOOM_PRIM_ADD, from, i);
-    bool checked = at.checked || c->checked;
-    return vec_pull(v, c->node, &c->operands[0], (index_step){i, checked, checked ? c->site : LOOM_NONE}, element);
+    return vec_pull(v, c->node, &c->operands[0], moved(c, at, i), element);
 }
 
 static bool pull_reverse(vec *v, const closure *c, index_step at, val *element) {
@@ -344,7 +349,7 @@ static bool inside(vec *v, const closure *c, const val *index, index_step *path,
         loom_lexpr_id e;
         if (!vec_to_expr(v, &index->at[i], &e)) return false;
         extent extent_i = shape->own[i];
-        if (extent_i.axis == LOOM_NONE && extent_i.expr == LOOM_NONE) {
+        if (vec_is_unknown(extent_i)) {
             return vec_refuse(v, c->node, "an inner extent that is not known here");
         }
         loom_lexpr_id low = offset(v, LOOM_PRIM_GE, e, vec_x_int(v, 0));
@@ -363,13 +368,19 @@ static bool has_checked(const vec *v, const leaf *x) {
     return false;
 }
 
-/* A manifest source of scalars: one load that knows its own edge. */
-static bool load_or(vec *v, const leaf *x, const leaf *otherwise, leaf *out) {
+/* A manifest source of scalars: one load that knows its own edge. Not where the source is replicated along an index: no
+ * load would then look at that one. */
+static bool load_or(vec *v, const leaf *x, const index_step *path, uint32_t n_path, const leaf *otherwise, leaf *out) {
     if (x->kind != LEAF_VALUE || x->n_own || v->elementwise) return false;
     loom_lexpr_id value, args[MAX_LEVELS + 1], fallback;
     if (!vec_to_expr(v, otherwise, &fallback) || !vec_to_expr(v, x, &value)) return false;
     loom_lexpr e = v->l->exprs[value];
     for (uint32_t i = 0; i < e.n_args; i++) args[i] = loom_lifted_arg(v->l, &e, i);
+    for (uint32_t k = 0; k < n_path; k++) {
+        bool looked_at = false;
+        for (uint32_t i = 0; i < e.n_args; i++) looked_at |= args[i] == path[k].at;
+        if (!looked_at) return false;
+    }
     args[e.n_args] = fallback;
     e.mode = LOOM_LOAD_DEFAULT;
     e.site = LOOM_NONE;
@@ -397,7 +408,7 @@ static bool pull_backpermute(vec *v, const closure *c, index_step at, val *eleme
     *element = vec_leaves_of(v, source.n, &out);
     for (uint32_t i = 0; i < source.n && simple; i++) {
         simple = rest.at[i].kind == LEAF_CONST && !has_checked(v, &c->operands[1].at[i]) &&
-                 load_or(v, &source.at[i], &rest.at[i], &out[i]);
+                 load_or(v, &source.at[i], path, index.n, &rest.at[i], &out[i]);
     }
     if (simple) return true;
     thunk a = thunk_of(c->operands[1]), b = thunk_of(rest);
@@ -461,10 +472,11 @@ static bool pull_flatten(vec *v, const closure *c, index_step at, val *element) 
 }
 
 static bool pull_unflatten(vec *v, const closure *c, index_step at, val *element) {
+    loom_lexpr_id column = at.at;
     loom_lexpr_id row = offset(v, LOOM_PRIM_MUL, c->bound[0].at, vec_x_extent(v, c->extents[1]));
-    bool checked = c->checked || at.checked || c->bound[0].checked;
-    index_step step = {offset(v, LOOM_PRIM_ADD, row, at.at), checked, checked ? c->site : LOOM_NONE};
-    return vec_pull(v, c->node, &c->operands[0], step, element);
+    if (c->bound[0].checked && !at.checked) at = c->bound[0];
+    loom_lexpr_id place = offset(v, LOOM_PRIM_ADD, row, column);
+    return vec_pull(v, c->node, &c->operands[0], moved(c, at, place), element);
 }
 
 static bool pull_transpose(vec *v, const closure *c, index_step at, val *element) {

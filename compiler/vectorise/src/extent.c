@@ -257,9 +257,36 @@ bool vec_known_equal(const vec *v, extent a, extent b) {
     return false;
 }
 
+/* The inner extent is 0 wherever the outer one is, as values from outside are. */
+static bool falls_with(const vec *v, loom_axis_id outer, loom_axis_id inner) {
+    const loom_axis *a = &v->l->axes[outer], *b = &v->l->axes[inner];
+    if (b->kind == LOOM_AXIS_CONST && b->extent == 0) return true;
+    return a->kind == LOOM_AXIS_INPUT && b->kind == LOOM_AXIS_INPUT && a->value == b->value && a->level < b->level;
+}
+
+/* 0 wherever one of the levels is empty: then nothing is visited that a skipped check would have forbidden. */
+static bool falls_with_levels(const vec *v, uint64_t levels, loom_axis_id axis) {
+    for (uint32_t i = 0; i < v->depth; i++) {
+        if ((levels >> i & 1) && !falls_with(v, v->levels[i], axis)) return false;
+    }
+    return true;
+}
+
+/* Under a map that may be empty the check of two extents is skipped where the map is, and operations that do not depend
+ * on the map run all the same: they may rely on the extent only as far as both arrays reach. */
+static bool shared_extent(vec *v, const loom_node *n, extent a, extent b, extent *e) {
+    uint64_t levels = vec_unguarded(v, 0);
+    if (falls_with_levels(v, levels, a.axis) || falls_with_levels(v, levels, b.axis)) {
+        *e = falls_with_levels(v, levels, a.axis) ? a : b;
+        return true;
+    }
+    leaf x = vec_extent_leaf(v, a), y = vec_extent_leaf(v, b), least;
+    return vec_scalar_prim(v, n, LOOM_PRIM_MIN, &x, &y, &least) && vec_as_extent(v, n, &least, e);
+}
+
 bool vec_unify(vec *v, const loom_node *n, extent a, extent b, const char *format, const char *hint, extent *e) {
-    if (a.axis == LOOM_NONE && a.expr == LOOM_NONE) return vec_refuse(v, n, "an inner extent that is not known here");
-    if (b.axis == LOOM_NONE && b.expr == LOOM_NONE) return vec_refuse(v, n, "an inner extent that is not known here");
+    if (vec_is_unknown(a)) return vec_refuse(v, n, "an inner extent that is not known here");
+    if (vec_is_unknown(b)) return vec_refuse(v, n, "an inner extent that is not known here");
     bool constant = b.axis != LOOM_NONE && v->l->axes[b.axis].kind == LOOM_AXIS_CONST;
     *e = a.axis == LOOM_NONE || constant ? b : a;
     if (vec_known_equal(v, a, b)) return true;
@@ -272,6 +299,7 @@ bool vec_unify(vec *v, const loom_node *n, extent a, extent b, const char *forma
     }
     equality q = {a, b};
     if (!vec_emit_check(v, n, build_equality, &q, format, hint)) return false;
+    if (vec_unguarded(v, 0)) return shared_extent(v, n, a, b, e);
     equal_axes pair = {a.axis, b.axis};
     LOOM_PUSH(v->scratch, v->equal, pair);
     return true;
@@ -289,23 +317,18 @@ bool vec_common_length(vec *v, const loom_node *n, const val *xs, uint32_t n_xs,
             any = true;
         }
     }
+    if (any && vec_is_unknown(*e)) return vec_refuse(v, n, "an inner extent that is not known here");
     return any || vec_refuse(v, n, "an array of empty tuples");
-}
-
-/* The inner extent is 0 wherever the outer one is, as values from outside are. */
-static bool falls_with(const vec *v, loom_axis_id outer, loom_axis_id inner) {
-    const loom_axis *a = &v->l->axes[outer], *b = &v->l->axes[inner];
-    if (b->kind == LOOM_AXIS_CONST && b->extent == 0) return true;
-    return a->kind == LOOM_AXIS_INPUT && b->kind == LOOM_AXIS_INPUT && a->value == b->value && a->level < b->level;
 }
 
 /* The extent of a level is that of its first row, and 0 where there is no row. */
 bool vec_dim_leaf(vec *v, const loom_node *n, const leaf *x, uint32_t level, leaf *result) {
     extent e = x->own[level];
-    if (e.axis == LOOM_NONE && e.expr == LOOM_NONE) return vec_refuse(v, n, "an inner extent that is not known here");
+    if (vec_is_unknown(e)) return vec_refuse(v, n, "an inner extent that is not known here");
     *result = vec_extent_leaf(v, e);
     for (uint32_t k = 0; k < level; k++) {
         extent outer = x->own[k];
+        if (vec_is_unknown(outer)) return vec_refuse(v, n, "an inner extent that is not known here");
         if (outer.axis != LOOM_NONE && !vec_maybe_empty(v, outer.axis)) continue;
         if (outer.axis != LOOM_NONE && e.axis != LOOM_NONE && falls_with(v, outer.axis, e.axis)) continue;
         leaf rows = vec_extent_leaf(v, outer), zero = vec_int_leaf(0), any;

@@ -45,6 +45,10 @@ bool vec_is_int(const leaf *x, int64_t *value) {
     return true;
 }
 
+bool vec_is_unknown(extent e) {
+    return e.axis == LOOM_NONE && e.expr == LOOM_NONE;
+}
+
 bool vec_same_extent(extent a, extent b) {
     if (a.axis != LOOM_NONE || b.axis != LOOM_NONE) return a.axis == b.axis;
     return a.expr != LOOM_NONE && a.expr == b.expr;

@@ -155,6 +155,7 @@ static bool claim_level(vec *v, const loom_node *n, const leaf *size, uint32_t k
     } else {
         claim_check c = {*size, own[k], own, k};
         if (!vec_emit_check(v, n, build_claim, &c, format, NULL)) return false;
+        if (vec_unguarded(v, 0)) return true; /* the check may be skipped: the array keeps its own extent */
     }
     /* From here on the array has the claimed axis: equal sizes become the same axis. */
     leaf *at;

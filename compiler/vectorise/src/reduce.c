@@ -326,6 +326,11 @@ static bool check_shapes(vec *v, const reduction *r) {
             if (!names_param(v, r->combine, g) || !names_param(v, r->combine, r->n_group + g)) {
                 return vec_refuse(v, r->node, "elements that may differ in shape from the neutral element");
             }
+            if (vec_unguarded(v, 0)) {
+                return vec_refuse(
+                    v, r->node,
+                    "elements that may differ in shape from the neutral element, under a map that may be empty");
+            }
             shape_check c = {r->reduced, s->own[k], x->own[k + 1]};
             if (!vec_emit_check(v, r->node, build_shape, &c, "arrays of {a} and {b} elements are visited together",
                                 NULL)) {

@@ -216,6 +216,7 @@ leaf vec_extent_leaf(const vec *v, extent e);
 bool vec_is_view(const leaf *x);  /* renaming sources suffices: no expression, no closure */
 bool vec_is_scalar(const val *x); /* no leaf has own axes */
 bool vec_is_int(const leaf *x, int64_t *value);
+bool vec_is_unknown(extent e);
 bool vec_same_extent(extent a, extent b);
 leaf vec_bind_level(vec *v, const leaf *x, uint32_t level);                      /* own axis 0 becomes the level */
 leaf vec_unbind_level(vec *v, const leaf *x, uint32_t level, loom_axis_id axis); /* and back */

@@ -161,7 +161,13 @@ SAME(loop_gains_array_axis,
      "f64 4")
 SAME(loop_fft, "entry main (a: [][]c128) : [][]c128 = map (\\r -> loop x = r for _i < 2 do fft x) a", "c128 3x4")
 SAME(loop_inner_sum, "entry main (a: [][]f64) : f64 = loop s = 0.0 for i < length a do s + sum a[i]", "f64 9x4")
-REFUSED(loop_grows, "shape", "entry main (a: []f64) : []f64 = loop x = a for _i < 3 do x ++ x", "f64 6")
+SAME(loop_grows, "entry main (a: []f64) : []f64 = loop x = a for _i < 3 do x ++ x", "f64 6")
+SAME(loop_halves,
+     "entry main (a: [][]f64) : []f64 = map (\\r -> (loop x = r for _i < 3 do map2 (+) x[0:length x / 2] x[length x / "
+     "2:])[0]) a",
+     "f64 3x8")
+REFUSED(loop_grows_unknown, "shape", "entry main (n: i64) (a: []f64) : []f64 = loop x = a for _i < n do x ++ x",
+        "i64 = 3", "f64 6")
 REFUSED(loop_rows_differ, "test differs",
         "entry main (a: [][]f64) : [][]f64 = map (\\r -> loop x = r while x[0] < 100.0 do map (\\y -> f64.abs y + 1.0) "
         "x) a",

@@ -12,6 +12,7 @@ typedef enum weft_expect {
     WEFT_SAME,    /* vectorised; the same results */
     WEFT_FAILS,   /* vectorised; both fail at run time */
     WEFT_REFUSED, /* a remark, which contains `text` */
+    WEFT_ANY,     /* what may be: refused, or the interpreter fails (and nothing is broken), or the same results */
 } weft_expect;
 
 /* One argument: text of extents and numbers, as "f64 3x2" (filled with numbers that differ), "i64 = 5", "i64 4 = 1 2 3
@@ -25,7 +26,12 @@ typedef struct weft_case {
     bool known; /* scalar arguments are known when compiling */
 } weft_case;
 
-void weft_run(const weft_case *c);
+typedef enum weft_outcome {
+    WEFT_WAS_SAME,
+    WEFT_WAS_REFUSED,
+    WEFT_HAD_FAILED
+} weft_outcome;
+weft_outcome weft_run(const weft_case *c);
 
 /* The lifted IR of the last stage (fused, if weft_fuse is set), after all stages have been compared. Lives in *arena.
  */
