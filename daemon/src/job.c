@@ -244,7 +244,8 @@ void loom_job_fill_progress(const loom_job *job, Wire__Progress *p) {
 }
 
 void loom_job_send_progress(loom_job *job) {
-    if (!job->client || job->ending) return;
+    /* Of many that wait, for a client that is stopped, the later ones tell nothing new. */
+    if (!job->client || job->ending || loom_socket_queued(job->daemon->socket) > LOOM_PROGRESS_QUEUED) return;
     Wire__Progress progress;
     loom_job_fill_progress(job, &progress);
     Wire__Message message = WIRE__MESSAGE__INIT;

@@ -216,8 +216,8 @@ void loom_peers_check(loom_daemon *d) {
     }
     for (size_t i = d->clients.n; i > 0; i--) {
         loom_client *c = d->clients.at[i - 1];
-        /* A client reads files between beats; its death is watched for. */
-        if (now - c->last_seen > 4 * patience) loom_client_lost(c, "it fell silent");
+        /* One whose process is watched may be stopped for as long as its user likes. */
+        if (!c->watch && now - c->last_seen > 4 * patience) loom_client_lost(c, "it fell silent");
     }
     check_deadlines(d, now);
 }

@@ -98,7 +98,7 @@ struct loom_session {
     loom_child **children;
     size_t n_children;
     int restarts;
-    double last_reply, closing_since;
+    double last_reply, last_beat, closing_since;
     atomic_int interrupted; /* number of the signal */
     double interrupted_at;
 

@@ -176,16 +176,24 @@ static void on_status(loom_session *s, const Wire__StatusReply *m) {
     q->answered = true;
 }
 
+/* Jobs end by themselves, not by the state of the connection: that may be well again before a waiter looks at it. */
+static void end_all(loom_session *s, const char *why) {
+    for (loom_session_job *job = s->jobs; job; job = job->next) {
+        if (job->ended) continue;
+        job->status = loom_error(LOOM_E_UNAVAILABLE, "%s", why);
+        job->ended = true;
+    }
+}
+
 static void on_beat_reply(loom_session *s, const Wire__BeatReply *m) {
     if (m->known || !s->welcome) return;
     s->welcome = false;
-    pthread_mutex_unlock(&s->lock);
-    loom_session_fail(s, loom_error(LOOM_E_UNAVAILABLE, "the daemon was restarted, or gave this client up"));
+    end_all(s, "the daemon was restarted, or gave this client up");
     loom_session_say_hello(s);
-    pthread_mutex_lock(&s->lock);
 }
 
 static void on_bye(loom_session *s, const Wire__Bye *m) {
+    end_all(s, m->reason);
     char *reason = loom_xstrdup(m->reason);
     pthread_mutex_unlock(&s->lock);
     loom_session_fail(s, loom_error(LOOM_E_UNAVAILABLE, "%s", reason));
@@ -408,8 +416,13 @@ loom_status *loom_session_submit(loom_session *s, const loom_job_description *de
     loom_arena_destroy(arena);
     if (status) return status;
     pthread_mutex_lock(&s->lock);
-    while (!made->job && !s->failed && !loom_session_interrupted(s)) wait_a_moment(s, 0.5);
-    if (!made->job) status = s->failed ? session_failure(s) : loom_error(LOOM_E_CANCELLED, "interrupted");
+    while (!made->job && !made->ended && !s->failed && !loom_session_interrupted(s)) wait_a_moment(s, 0.5);
+    if (!made->job && made->ended) {
+        status = made->status;
+        made->status = NULL;
+    } else if (!made->job) {
+        status = s->failed ? session_failure(s) : loom_error(LOOM_E_CANCELLED, "interrupted");
+    }
     if (!status) *job = made->job;
     pthread_mutex_unlock(&s->lock);
     if (status) drop_job(s, made);

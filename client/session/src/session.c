@@ -92,9 +92,13 @@ static void on_beat(uv_timer_t *timer) {
     Wire__Message message = WIRE__MESSAGE__INIT;
     message.body_case = WIRE__MESSAGE__BODY_BEAT;
     message.beat = &beat;
+    double now = loom_seconds();
     pthread_mutex_lock(&s->lock);
     bool welcome = s->welcome;
-    bool silent = welcome && loom_seconds() - s->last_reply > LOOM_SESSION_PATIENCE;
+    /* A process that was stopped for a while has not listened: that is not the daemon's silence. */
+    if (s->last_beat > 0 && now - s->last_beat > 3 * LOOM_SESSION_BEAT_MS / 1000.0) s->last_reply = now;
+    s->last_beat = now;
+    bool silent = welcome && now - s->last_reply > LOOM_SESSION_PATIENCE;
     pthread_mutex_unlock(&s->lock);
     if (welcome) loom_session_send(s, &message);
     if (silent) loom_session_fail(s, loom_error(LOOM_E_UNAVAILABLE, "%s does not answer any more", s->endpoint));

@@ -5,7 +5,7 @@
  * turn, so that timers and other sockets get theirs. Messages that cannot leave at once wait in a queue of this socket.
  *
  * Options that are always set: LINGER, IMMEDIATE (nothing queues for a peer that is not there), MAXMSGSIZE,
- * HANDSHAKE_IVL, RECONNECT_IVL and _MAX, heartbeats of the transport, small high-water marks (flow control is by
+ * HANDSHAKE_IVL, RECONNECT_IVL and _MAX, heartbeats of the transport (tcp), small high-water marks (flow control is by
  * credits in bytes), ROUTER_MANDATORY.
  *
  * Threads: the loop's. Callbacks may send, and may close the socket.

@@ -134,7 +134,11 @@ static void send_beat(loom_control *c) {
 
 static void on_beat(uv_timer_t *timer) {
     loom_control *c = timer->data;
-    double silent = loom_seconds() - c->last_reply;
+    /* A process that was stopped for a while has not listened: that is not the daemon's silence. */
+    double now = loom_seconds();
+    if (c->last_beat > 0 && now - c->last_beat > 3 * LOOM_BEAT_MS / 1000.0) c->last_reply = now;
+    c->last_beat = now;
+    double silent = now - c->last_reply;
     if (c->options.parent && getppid() != c->options.parent) {
         loom_control_stop(c, "its parent ended");
         return;

@@ -150,7 +150,7 @@ struct loom_control {
     uint64_t instance, sequence;
     uint64_t hello_sequence; /* of the last beat before the last Hello */
     bool registered;
-    double last_reply;
+    double last_reply, last_beat;
     loom_work_job *jobs; /* main thread */
     loom_work_run *runs;
     uint64_t next_ticket;
