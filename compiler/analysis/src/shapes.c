@@ -437,6 +437,9 @@ static aval grouped(loom_shapes *s, aframe *f, const loom_node *n) {
                     reshaped(s, &xs, (dim){.desc = shapes_label(s), .levels = level})};
     args[1] = with_elements(s, &args[1], level);
     s->depth++;
+    aval element = some_element(s, &xs);
+    element = with_elements(s, &element, level);
+    run_body(s, loom_node_body(s->p, n, 0), &element, f, &x);
     run_body(s, b, args, f, &x);
     s->depth--;
     return shapes_unbind(s, &x, token, level, extent_of(&count));
@@ -490,6 +493,33 @@ static aval sliced(loom_shapes *s, aframe *f, const loom_node *n, loom_node_id i
                          scalars_of(s, f, n, 1));
 }
 
+/* An element `depth` levels inside an array. */
+static aval inner_element(loom_shapes *s, aval x, uint32_t depth) {
+    for (; depth; depth--) x = some_element(s, &x);
+    return x;
+}
+
+/* The operator joins elements; shapes are those of dest whatever it does, so it is only looked through. */
+static aval permuted(loom_shapes *s, aframe *f, const loom_node *n) {
+    aval dest = operand(s, f, n, 0), is = operand(s, f, n, 1), xs = operand(s, f, n, 2), joined;
+    if (n->n_bodies && dest.n && is.n) {
+        aval args[2] = {inner_element(s, dest, n->aux), inner_element(s, xs, is.at[0].depth)};
+        run_body(s, loom_node_body(s->p, n, 0), args, f, &joined);
+    }
+    return with_elements(s, &dest, scalars_of(s, f, n, 1));
+}
+
+static aval backpermuted(loom_shapes *s, aframe *f, const loom_node *n) {
+    const loom_body *b = loom_node_body(s->p, n, 0);
+    aval dest = operand(s, f, n, 0), xs = operand(s, f, n, 1), args[LOOM_MAX_DEPTH], place;
+    uint64_t level = shapes_level(s->depth);
+    for (uint32_t i = 0; i < b->n_params; i++) args[i] = scalar(s, LOOM_I64, level, shapes_label(s));
+    s->depth++;
+    run_body(s, b, args, f, &place);
+    s->depth--;
+    return with_elements(s, &dest, shapes_all(&xs) | (shapes_all(&place) & ~level));
+}
+
 static aval run_node(loom_shapes *s, aframe *f, loom_node_id id) {
     const loom_node *n = &s->p->nodes[id];
     aval a = {0, NULL}, b = {0, NULL};
@@ -532,7 +562,9 @@ static aval run_node(loom_shapes *s, aframe *f, loom_node_id id) {
     case LOOM_OP_SEQ_REDUCE: {
         aval piece = reshaped(s, &b, (dim){.desc = shapes_label(s)});
         turning t = {f, loom_node_body(s->p, n, 0), &piece, true};
-        return fixed_point(s, &t, a, 0);
+        aval state = fixed_point(s, &t, a, 0), both[2] = {state, state}, merged;
+        run_body(s, loom_node_body(s->p, n, 1), both, f, &merged);
+        return shapes_join(s, &state, &merged, 0);
     }
     case LOOM_OP_FOLD1: return folded(s, f, n, some_element(s, &a), &a, 0);
     case LOOM_OP_SCAN:
@@ -541,8 +573,8 @@ static aval run_node(loom_shapes *s, aframe *f, loom_node_id id) {
     case LOOM_OP_SEQ_FILTER: return filtered(s, f, n, id);
     case LOOM_OP_PERMUTE:
     case LOOM_OP_SEQ_PERMUTE:
-    case LOOM_OP_SCATTER: return with_elements(s, &a, scalars_of(s, f, n, 1));
-    case LOOM_OP_BACKPERMUTE: return with_elements(s, &a, shapes_all(&b));
+    case LOOM_OP_SCATTER: return permuted(s, f, n);
+    case LOOM_OP_BACKPERMUTE: return backpermuted(s, f, n);
     case LOOM_OP_GATHER: return gathered(s, f, n);
     case LOOM_OP_TRANSPOSE: return transposed(s, &a);
     case LOOM_OP_FLATTEN: return flattened(s, &a, id);

@@ -1,4 +1,5 @@
 /* What the compiler makes of a program, stage by stage of the compiler, for people. */
+#include "compiler/analysis/shapes.h"
 #include "compiler/stage/stage.h"
 #include "passes.h"
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static void explain_shapes(explainer *x, const loom_graph_stage *stage) {
     for (uint32_t i = 0; i < stage->n_inputs; i++) print_shapes(x, stage->inputs[i]);
     for (uint32_t i = 0; i < stage->n_streams; i++) print_shapes(x, stage->streams[i]);
     for (uint32_t i = 0; i < stage->n_outputs; i++) print_shapes(x, stage->outputs[i].slot);
+    loom_shapes_print(loom_shapes_analyse(x->arena, x->staged, stage->function), x->to);
 }
 
 static bool asks(const explainer *x, const char *stage) {
