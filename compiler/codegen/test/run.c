@@ -108,6 +108,7 @@ static void transform(const machine *m, uint32_t f, const void *in, void *out, i
     const loom_plan_fft *fft = &m->plan->ffts[f];
     int64_t size = 1, stride = 1;
     for (uint32_t i = 0; i < fft->rank; i++) size *= m->extents[fft->extents[i]];
+    if (!size || !batch) return;
     if (in != out) memcpy(out, in, (size_t)(batch * size) * loom_dtype_size(fft->dtype));
     for (uint32_t i = fft->rank; i-- > 0;) {
         int64_t n = m->extents[fft->extents[i]];
@@ -260,7 +261,7 @@ static void run_action(machine *m, uint32_t at, bool *left) {
     case LOOM_ACT_FFT: {
         int64_t size = 1;
         for (uint32_t i = 0; i < m->plan->ffts[a->fft].rank; i++) size *= m->extents[m->plan->ffts[a->fft].extents[i]];
-        transform(m, a->fft, m->data[a->buffer], m->data[a->buffer2], count_of(m, a->buffer) / size);
+        if (size) transform(m, a->fft, m->data[a->buffer], m->data[a->buffer2], count_of(m, a->buffer) / size);
         break;
     }
     case LOOM_ACT_PERMUTE: run_permute(m, a); break;

@@ -11,9 +11,8 @@
 #include "programs.h"
 #include "run.h"
 
-enum {
-    COUNT = 37
-};
+/* Elements of the streams; extents of everything inside, and the numbers that may be indices or sizes. */
+static int64_t count, extent;
 
 typedef struct subject {
     loom_arena *arena;
@@ -37,7 +36,7 @@ static uint32_t next_random(uint32_t below) {
 static loom_scalar random_scalar(loom_dtype t, uint32_t depth) {
     double a = (double)next_random(33) / 4 - 4, b = (double)next_random(33) / 4 - 4;
     if (t == LOOM_BOOL) return (loom_scalar){.b = next_random(2)};
-    if (t == LOOM_I64) return (loom_scalar){.i = depth ? (int64_t)next_random(PROGRAM_EXTENT) : PROGRAM_EXTENT};
+    if (t == LOOM_I64) return (loom_scalar){.i = depth ? (int64_t)next_random((uint32_t)extent) : extent};
     if (loom_dtype_is_integer(t))
         return (loom_scalar){.i = loom_dtype_is_signed(t) ? (int64_t)next_random(100) - 50 : (int64_t)next_random(100)};
     if (loom_dtype_is_float(t)) return (loom_scalar){.f = a};
@@ -50,7 +49,7 @@ static loom_value *make_value(const loom_graph_slot *g) {
     for (uint32_t i = 0; i < g->n_leaves; i++) {
         int64_t extents[LOOM_MAX_DEPTH];
         const loom_graph_leaf *leaf = &g->leaves[i];
-        for (uint32_t k = 0; k < leaf->depth; k++) extents[k] = g->stream && k == 0 ? COUNT : PROGRAM_EXTENT;
+        for (uint32_t k = 0; k < leaf->depth; k++) extents[k] = g->stream && k == 0 ? count : extent;
         LOOM_OK(loom_leaf_init(&v->leaves[i], leaf->name, leaf->dtype, leaf->depth, extents, 1 << 24));
         for (int64_t e = 0; e < v->leaves[i].n_data; e++) {
             char *to = (char *)v->leaves[i].data + (size_t)e * loom_dtype_size(leaf->dtype);
@@ -153,7 +152,7 @@ static void run_variant(subject *s, bool fuse, int force) {
     loom_lifted *judge = lift(s, false), *l = judge ? lift(s, fuse) : NULL;
     if (!l) return;
     loom_value **expected = LOOM_NEW_ARRAY(s->arena, loom_value *, judge->n_outputs + 1);
-    loom_lifted_arguments arguments = {.inputs = s->inputs, .columns = s->streams, .first = 0, .count = COUNT};
+    loom_lifted_arguments arguments = {.inputs = s->inputs, .columns = s->streams, .first = 0, .count = count};
     loom_status *status = loom_lifted_eval(judge, &arguments, expected);
     LOOM_OK(loom_schedule(l, force));
     LOOM_OK(loom_lifted_check(l));
@@ -161,7 +160,7 @@ static void run_variant(subject *s, bool fuse, int force) {
     machine m = m_open(s->arena, l);
     bind(&m, s);
     m.piece = 10;
-    m_run(&m, stage->kind == LOOM_STAGE_TRAVERSAL ? COUNT : 1);
+    m_run(&m, stage->kind == LOOM_STAGE_TRAVERSAL ? count : 1);
     if ((status != NULL) != (m.error.raised != 0)) {
         loom_test_fail(__FILE__, __LINE__, "%s stage %u: evaluator says %s, code %s (site %u)", s->name, s->stage,
                        status ? loom_status_message(status) : "nothing", m.error.raised ? "raised" : "nothing",
@@ -204,10 +203,28 @@ static void run_program(const char *name, const char *text) {
     loom_arena_destroy(s.arena);
 }
 
-LOOM_TEST(compile, programs) {
+static void run_programs(int64_t elements, int64_t inner) {
+    count = elements;
+    extent = inner;
     const char *only = getenv("LOOM_TEST_PROGRAM");
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         if (only && strcmp(only, programs[i][0]) != 0) continue;
         run_program(programs[i][0], programs[i][1]);
     }
+}
+
+LOOM_TEST(compile, programs) {
+    run_programs(37, 4);
+}
+
+LOOM_TEST(compile, larger_elements) {
+    run_programs(11, 33);
+}
+
+LOOM_TEST(compile, empty_streams) {
+    run_programs(0, 4);
+}
+
+LOOM_TEST(compile, one_element) {
+    run_programs(1, 1);
 }

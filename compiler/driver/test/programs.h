@@ -1,9 +1,7 @@
 /* Small Weft programs that together use every operation the compiler turns to code. Every inner extent, and every
- * number that may be an index or a size, is PROGRAM_EXTENT when they run, so that claims and indices fit. */
+ * number that may be an index or a size, is the same when they run, so that claims and indices fit. */
 #ifndef LOOM_DRIVER_TEST_PROGRAMS_H
 #define LOOM_DRIVER_TEST_PROGRAMS_H
-
-#define PROGRAM_EXTENT 4
 
 static const char *const programs[][2] = {
     {"dotp", "entry main (xs: seq f32) (ys: seq f32) : f32 = fold_seq (+) 0 (zip_with_seq (*) xs ys)"},
