@@ -10,6 +10,9 @@
 /* Memory of an unpacked header: the wire limits bound it further. */
 #define HEADER_ARENA ((size_t)64 << 20)
 
+/* Headers up to this size are within all limits: fields have two bytes at least and cost some hundred unpacked. */
+#define SMALL_HEADER ((size_t)64 << 10)
+
 static void out_of_memory(void) {
     fprintf(stderr, "out of memory: no room for a message\n");
     abort();
@@ -67,6 +70,22 @@ void loom_packet_add_columns(loom_packet *packet, loom_value *value) {
         }
         add_column(packet, value, leaf->data, (uint64_t)leaf->n_data * loom_dtype_size(leaf->dtype));
     }
+}
+
+loom_status *loom_packet_check(const loom_packet *packet) {
+    /* The identity is one frame more where it arrives. */
+    if (packet->n >= LOOM_MAX_FRAMES) {
+        return loom_error(LOOM_E_LIMIT, "a message of %zu frames; %u are possible", packet->n, LOOM_MAX_FRAMES - 1);
+    }
+    zmq_msg_t *header = &packet->frames[0];
+    if (zmq_msg_size(header) <= SMALL_HEADER) return NULL;
+    /* By what the receiver does, so that both cannot differ. */
+    loom_arena *arena = loom_arena_create(HEADER_ARENA);
+    ProtobufCMessage *message;
+    loom_status *status = loom_wire_unpack(&wire__message__descriptor, arena, zmq_msg_data(header),
+                                           zmq_msg_size(header), &loom_wire_header_limits, &message);
+    loom_arena_destroy(arena);
+    return status;
 }
 
 void loom_packet_destroy(loom_packet *packet) {

@@ -173,6 +173,41 @@ LOOM_TEST(socket, forgets_a_peer) {
     tear_down(&r);
 }
 
+/* What is within the sender's check arrives; what is beyond it would not. */
+LOOM_TEST(packet, a_header_that_the_receiver_refuses_is_found_by_the_sender) {
+    enum {
+        MOST = 1 << 17
+    };
+    static const size_t counts[] = {1, 10000, 40000, MOST};
+    Wire__BlockRun *run = malloc(sizeof *run), **runs = malloc(MOST * sizeof *runs);
+    wire__block_run__init(run);
+    run->n = 1;
+    for (size_t i = 0; i < MOST; i++) runs[i] = run;
+    for (int k = 0; k < 4; k++) {
+        Wire__Epoch epoch = WIRE__EPOCH__INIT;
+        Wire__TaskDone done = WIRE__TASK_DONE__INIT;
+        done.epoch = &epoch;
+        done.n_blocks = counts[k];
+        done.blocks = runs;
+        Wire__Message m = WIRE__MESSAGE__INIT;
+        m.body_case = WIRE__MESSAGE__BODY_TASK_DONE;
+        m.task_done = &done;
+        loom_packet *packet = loom_packet_create(&m);
+        loom_status *sender = loom_packet_check(packet);
+        loom_incoming *in = NULL;
+        loom_status *receiver = loom_incoming_create(packet->frames, 1, false, &in);
+        packet->n = 0; /* taken over */
+        LOOM_CHECK_EQ_INT(loom_status_code(sender), k == 3 ? LOOM_E_LIMIT : LOOM_OK);
+        LOOM_CHECK_EQ_INT(loom_status_code(receiver), loom_status_code(sender));
+        loom_status_free(sender);
+        loom_status_free(receiver);
+        loom_incoming_destroy(in);
+        loom_packet_destroy(packet);
+    }
+    free(runs);
+    free(run);
+}
+
 LOOM_TEST(endpoint, rules) {
     LOOM_OK(loom_endpoint_check("ipc:///tmp/x", false));
     LOOM_FAILS(loom_endpoint_check("ipc://", false), LOOM_E_CONFIG);

@@ -248,21 +248,16 @@ void loom_jobs_cancel_all(loom_session *s) {
 
 typedef struct submission {
     loom_session_job *job;
-    Wire__Submit *wire;
+    loom_packet *packet;
 } submission;
 
 static void do_submit(loom_session *s, void *argument) {
     submission *sub = argument;
-    Wire__Message message = WIRE__MESSAGE__INIT;
-    message.body_case = WIRE__MESSAGE__BODY_SUBMIT;
-    message.submit = sub->wire;
-    loom_packet *packet = loom_packet_create(&message);
-    loom_packet_add_copy(packet, sub->job->description->program, sub->job->description->program_length);
     pthread_mutex_lock(&s->lock);
     sub->job->next = s->jobs;
     s->jobs = sub->job;
     pthread_mutex_unlock(&s->lock);
-    loom_socket_send(s->control, NULL, 0, packet);
+    loom_socket_send(s->control, NULL, 0, sub->packet);
 }
 
 static loom_status *write_argument(loom_session *s, loom_arena *arena, const loom_value *value, Wire__Argument *wire) {
@@ -305,10 +300,21 @@ static loom_status *describe_params(loom_session *s, loom_arena *arena, const lo
 }
 
 /* A header that would be refused is refused here, in words about the job. */
-static loom_status *check_size(const Wire__Submit *wire) {
-    if (wire__submit__get_packed_size(wire) + 64 < LOOM_MAX_HEADER_BYTES) return NULL;
-    return loom_error(LOOM_E_LIMIT, "the job's streams have too many segments or columns to be described in %llu bytes",
-                      (unsigned long long)LOOM_MAX_HEADER_BYTES);
+static loom_status *pack_submit(const loom_job_description *d, Wire__Submit *wire, loom_packet **packet) {
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_SUBMIT;
+    message.submit = wire;
+    *packet = loom_packet_create(&message);
+    loom_packet_add_copy(*packet, d->program, d->program_length);
+    loom_status *refused = loom_packet_check(*packet);
+    if (!refused) return NULL;
+    loom_packet_destroy(*packet);
+    loom_status *status =
+        loom_error(LOOM_E_LIMIT, "the job's streams have too many segments or columns to be described in %llu bytes",
+                   (unsigned long long)LOOM_MAX_HEADER_BYTES);
+    loom_status_note(status, "%s", loom_status_message(refused));
+    loom_status_free(refused);
+    return status;
 }
 
 static loom_status *check_alive(loom_session *s) {
@@ -336,14 +342,15 @@ static loom_status *submit(loom_session *s, loom_arena *arena, const loom_job_de
     wire.debug = d->debug;
     double before = loom_seconds();
     LOOM_TRY(describe_params(s, arena, d, &wire));
-    LOOM_TRY(check_size(&wire));
+    loom_packet *packet;
+    LOOM_TRY(pack_submit(d, &wire, &packet));
     loom_session_job *job = loom_xcalloc(1, sizeof *job);
     job->ticket = wire.ticket;
     job->copy = *d;
     job->description = &job->copy;
     job->submitted = before;
     job->progress.seconds_left = -1;
-    loom_session_call(s, do_submit, &(submission){job, &wire});
+    loom_session_call(s, do_submit, &(submission){job, packet});
     *made = job;
     return NULL;
 }

@@ -190,11 +190,8 @@ static loom_status *read_one(const loom_session_job *job, const fetch *f, uint32
     return read_across(source, (int64_t)first, (int64_t)count, value);
 }
 
-static loom_packet *answer_packet(const loom_session_job *job, const fetch *f) {
-    loom_arena *arena = loom_arena_create(0);
-    loom_value **values = loom_xcalloc(f->n_params + 1, sizeof *values);
-    loom_status *status = job ? NULL : loom_error(LOOM_E_CANCELLED, "the job has ended");
-    for (size_t i = 0; i < f->n_params && !status; i++) status = read_one(job, f, f->params[i], &values[i]);
+static loom_packet *pack_block(loom_arena *arena, const fetch *f, loom_value *const *values,
+                               const loom_status *status) {
     Wire__Block block = WIRE__BLOCK__INIT;
     block.ticket = f->ticket;
     block.status = loom_wire_status(arena, status);
@@ -210,10 +207,24 @@ static loom_packet *answer_packet(const loom_session_job *job, const fetch *f) {
     message.body_case = WIRE__MESSAGE__BODY_BLOCK;
     message.block = &block;
     loom_packet *packet = loom_packet_create(&message);
-    for (size_t i = 0; i < f->n_params; i++) {
-        if (values[i] && !status) loom_packet_add_columns(packet, values[i]);
-        loom_value_unref(values[i]);
+    for (size_t i = 0; i < f->n_params && !status; i++) {
+        if (values[i]) loom_packet_add_columns(packet, values[i]);
     }
+    return packet;
+}
+
+static loom_packet *answer_packet(const loom_session_job *job, const fetch *f) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_value **values = loom_xcalloc(f->n_params + 1, sizeof *values);
+    loom_status *status = job ? NULL : loom_error(LOOM_E_CANCELLED, "the job has ended");
+    for (size_t i = 0; i < f->n_params && !status; i++) status = read_one(job, f, f->params[i], &values[i]);
+    loom_packet *packet = pack_block(arena, f, values, status);
+    if (!status && (status = loom_packet_check(packet))) {
+        loom_packet_destroy(packet);
+        loom_status_note(status, "in a block of a stream: it has too many columns");
+        packet = pack_block(arena, f, values, status);
+    }
+    for (size_t i = 0; i < f->n_params; i++) loom_value_unref(values[i]);
     free(values);
     loom_status_free(status);
     loom_arena_destroy(arena);

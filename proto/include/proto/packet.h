@@ -33,6 +33,11 @@ loom_packet *loom_packet_create(Wire__Message *message);
 void loom_packet_add_copy(loom_packet *packet, const void *data, size_t length);
 /* The columns of a value in the order of Wire__Value; takes a reference until they have left. */
 void loom_packet_add_columns(loom_packet *packet, loom_value *value);
+/* Whether the receiver will take it: header and number of frames within its limits. A sender whose message grows with a
+ * job asks before it sends, and says LOOM_E_LIMIT to whom it concerns: what the receiver refuses is lost without a
+ * word.
+ */
+LOOM_MUST_USE loom_status *loom_packet_check(const loom_packet *packet);
 void loom_packet_destroy(loom_packet *packet); /* NULL is fine */
 
 typedef struct loom_incoming {

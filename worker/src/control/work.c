@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What became of a task, on its way into a message. */
 typedef struct outcome {
@@ -233,7 +234,7 @@ static void add_times(outcome *o, loom_work_run *run) {
     }
 }
 
-static void send_outcome(loom_control *c, const loom_item *item, outcome *o) {
+static loom_packet *pack_outcome(const loom_item *item, outcome *o) {
     o->done.task = item->task;
     o->done.job = item->job->id;
     o->done.run = item->run->id;
@@ -247,7 +248,26 @@ static void send_outcome(loom_control *c, const loom_item *item, outcome *o) {
     Wire__Message message = WIRE__MESSAGE__INIT;
     message.body_case = WIRE__MESSAGE__BODY_TASK_DONE;
     message.task_done = &o->done;
-    loom_packet *packet = loom_packet_create(&message);
+    return loom_packet_create(&message);
+}
+
+/* The objects of parts that nobody will be told of. */
+static void take_back(outcome *o) {
+    for (size_t i = 0; i < o->parts.count; i++) unlink(o->parts.at[i]->object->path);
+    o->parts.count = o->blocks.count = 0;
+    o->done.n_times = 0;
+}
+
+static void send_outcome(loom_control *c, const loom_item *item, outcome *o) {
+    loom_packet *packet = pack_outcome(item, o);
+    loom_status *refused = loom_packet_check(packet);
+    if (refused) {
+        loom_packet_destroy(packet);
+        take_back(o);
+        loom_status_free(o->status);
+        o->status = loom_status_note(refused, "in the answer to a task: it has too many parts or columns");
+        packet = pack_outcome(item, o);
+    }
     pthread_mutex_lock(&c->lock);
     if (c->n_outbox == c->outbox_capacity) {
         c->outbox_capacity = c->outbox_capacity ? 2 * c->outbox_capacity : 8;
