@@ -25,6 +25,7 @@ struct loom_socket {
     loom_socket_options options;
     void *zmq;
     bool router;
+    char *endpoint; /* DEALER: connected to */
     uv_poll_t poll;
     uv_prepare_t prepare;
     uv_check_t check;
@@ -119,10 +120,12 @@ static void flush(loom_socket *s) {
     const queued *full[MAX_FULL];
     int n_full = 0;
     queued **place = &s->first;
-    for (int n = 0; *place && !s->closing && n < LOOM_SOCKET_BURST; n++) {
+    /* Messages that wait behind a full peer are passed over, not counted: others' may stand behind them. */
+    for (int n = 0; *place && !s->closing && n < LOOM_SOCKET_BURST;) {
         queued *q = *place;
         bool waits = false;
         for (int i = 0; i < n_full; i++) waits = waits || same_peer(full[i], q);
+        n += !waits;
         sent how = waits ? LATER : send_packet(s, q);
         if (how == LATER) {
             /* In the middle of a message nothing else may be sent. */
@@ -153,11 +156,56 @@ void loom_socket_forget(loom_socket *s, const unsigned char *identity, size_t le
     }
 }
 
+/* ---- peers that do not read ---- */
+
+/* The peer with most messages in the queue: one of them; NULL: none waits. */
+static const queued *fullest(const loom_socket *s) {
+    struct {
+        const queued *first;
+        size_t n;
+    } *peers = NULL;
+    size_t n = 0, capacity = 0, most = 0;
+    for (const queued *q = s->first; q; q = q->next) {
+        size_t i = 0;
+        while (i < n && !same_peer(peers[i].first, q)) i++;
+        if (i == n) {
+            if (n == capacity) {
+                capacity = capacity ? 2 * capacity : 16;
+                peers = loom_xrealloc(peers, capacity * sizeof *peers);
+            }
+            peers[n].first = q;
+            peers[n++].n = 0;
+        }
+        peers[i].n++;
+        if (peers[i].n > peers[most].n) most = i;
+    }
+    const queued *found = n ? peers[most].first : NULL;
+    free(peers);
+    return found;
+}
+
+/* The queue is full by one who does not read: that one is given up, with what waits for it, and nobody else. A DEALER's
+ * only peer sees a new connection, whose other end it does not know. */
+static void give_up_fullest(loom_socket *s) {
+    const queued *q = fullest(s);
+    if (!q) return;
+    size_t length = q->identity_length;
+    unsigned char *identity = loom_xmalloc(length + 1);
+    memcpy(identity, q->identity, length);
+    loom_log(LOOM_LOG_ERROR, "a peer does not read: it is given up");
+    loom_socket_forget(s, identity, length);
+    if (s->router && s->options.on_unreachable) {
+        s->options.on_unreachable(s->options.user, identity, length);
+    } else if (s->endpoint && zmq_disconnect(s->zmq, s->endpoint) == 0 && zmq_connect(s->zmq, s->endpoint) < 0) {
+        loom_log(LOOM_LOG_ERROR, "cannot connect to %s: %s", s->endpoint, zmq_strerror(errno));
+    }
+    free(identity);
+}
+
 static void wake(loom_socket *s);
 
 void loom_socket_send(loom_socket *s, const unsigned char *identity, size_t length, loom_packet *packet) {
-    if (s->closing || s->n_queued >= LOOM_SOCKET_QUEUE_MESSAGES) {
-        if (!s->closing) loom_log(LOOM_LOG_ERROR, "a peer does not read: its message is dropped");
+    if (s->closing) {
         loom_packet_destroy(packet);
         return;
     }
@@ -274,6 +322,7 @@ static void on_check(uv_check_t *handle) {
         n += s->n_frames == 0;
     }
     if (!s->closing) flush(s);
+    if (!s->closing && s->n_queued > LOOM_SOCKET_QUEUE_MESSAGES) give_up_fullest(s);
     s->depth--;
     release(s);
 }
@@ -353,12 +402,15 @@ loom_status *loom_socket_connect(loom_socket *s, const char *endpoint, bool inse
     if (zmq_connect(s->zmq, endpoint) < 0) {
         return loom_error(LOOM_E_UNAVAILABLE, "cannot connect to %s: %s", endpoint, zmq_strerror(errno));
     }
+    free(s->endpoint);
+    s->endpoint = loom_xstrdup(endpoint);
     return NULL;
 }
 
 static void release(loom_socket *s) {
     if (!s->closing || s->open_handles || s->depth) return;
     free(s->frames);
+    free(s->endpoint);
     free(s);
 }
 

@@ -164,6 +164,34 @@ LOOM_TEST(socket, what_is_not_a_message_is_reported) {
     tear_down(&r);
 }
 
+/* One peer does not read: it alone is given up, and what others get does not wait behind it. */
+LOOM_TEST(socket, a_peer_that_does_not_read_is_given_up_alone) {
+    rig r;
+    set_up(&r);
+    r.echo = true;
+    void *stuck = zmq_socket(r.zmq, ZMQ_DEALER);
+    int none = 0;
+    zmq_setsockopt(stuck, ZMQ_LINGER, &none, sizeof none);
+    zmq_setsockopt(stuck, ZMQ_ROUTING_ID, "stuck", 5);
+    LOOM_CHECK(zmq_connect(stuck, r.endpoint) == 0);
+    loom_packet *hello = beat(0);
+    LOOM_CHECK(zmq_msg_send(&hello->frames[0], stuck, 0) >= 0);
+    loom_packet_destroy(hello);
+    double until = loom_seconds() + 10;
+    while (r.identity_length != 5 && loom_seconds() < until) uv_run(&r.loop, UV_RUN_NOWAIT);
+    for (uint64_t i = 0; i < 30000; i++) loom_socket_send(r.router, (const unsigned char *)"stuck", 5, beat(i));
+    for (uint64_t i = 0; i < 10; i++) loom_socket_send(r.dealer, NULL, 0, beat(i));
+    run_until(&r, &r.received, 10);
+    LOOM_CHECK_EQ_INT(r.unreachable, 0);
+    for (uint64_t i = 0; i < 60000; i++) loom_socket_send(r.router, (const unsigned char *)"stuck", 5, beat(i));
+    for (uint64_t i = 10; i < 20; i++) loom_socket_send(r.dealer, NULL, 0, beat(i));
+    run_until(&r, &r.received, 20);
+    LOOM_CHECK_EQ_INT(r.unreachable, 1);
+    LOOM_CHECK_EQ_INT(loom_socket_queued(r.router), 0);
+    zmq_close(stuck);
+    tear_down(&r);
+}
+
 LOOM_TEST(socket, forgets_a_peer) {
     rig r;
     set_up(&r);

@@ -21,8 +21,9 @@
 typedef struct loom_socket loom_socket;
 
 #define LOOM_SOCKET_BURST 64
-/* Messages that wait in the socket's own queue, all peers together: a peer that does not read is given up (ROUTER) or
- * the connection is (DEALER) long before memory is. Values in the queue are references. */
+/* Messages that wait in the socket's own queue, all peers together: beyond it the peer for which most wait is given up
+ * (ROUTER), or the connection made anew (DEALER), in the next turn of the loop; no other loses a message. Values in the
+ * queue are references. */
 #define LOOM_SOCKET_QUEUE_MESSAGES 65536u
 /* One frame on a control socket: programs, plans and object code; and on one that serves blocks, where a single element
  * may be larger than a block. */
