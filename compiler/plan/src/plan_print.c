@@ -1,7 +1,6 @@
 /* Printer of stage plans (`explain --stage plan`). */
 #include "compiler/plan/plan.h"
 #include <string.h>
-#include <string.h>
 
 static const char *const storages[] = {"input", "column", "constant", "first", "temp", "accumulator", "result"};
 static const char *const output_kinds[] = {"fold", "permute", "reduce", "collect", "stream", "value"};

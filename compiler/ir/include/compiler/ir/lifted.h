@@ -236,6 +236,12 @@ static inline loom_lexpr_id loom_lifted_arg(const loom_lifted *l, const loom_lex
  */
 uint32_t loom_lifted_results(const loom_lifted *l, const loom_lexpr *e);
 
+/* Equality of blocks that stand by themselves, as they are written; blocks may be LOOM_NONE. Constants by bits. */
+bool loom_lifted_same_block(const loom_lifted *l, loom_lblock_id a, loom_lblock_id b);
+uint64_t loom_lifted_hash_block(const loom_lifted *l, loom_lblock_id block, uint64_t seed);
+bool loom_lifted_same_scalar(loom_dtype type, const loom_scalar *a, const loom_scalar *b);
+uint64_t loom_lifted_hash_scalar(loom_dtype type, const loom_scalar *s);
+
 /* Printer (`explain --stage lifted|fused|schedule`) and checker (after every pass in debug builds). */
 void loom_lifted_print(const loom_lifted *l, FILE *to);
 LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
