@@ -66,6 +66,11 @@ static const char *const programs[][2] = {
                 "(f32 k))) p))) g\n"
                 "  let total = fold (zip_with (zip_with (+))) (replicate 4 (replicate 4 0)) ps\n"
                 "  in (total, sum (map (\\p -> sum (map sum p)) ps) + sum (map sum total))"},
+    {"gathered",
+     "def pad (k: [][]c128) = backpermute (replicate 8 (replicate 8 0)) (\\(i, j) -> (i, j)) k\n"
+     "entry main (k: [][][]c128) (s: seq {a: i64, b: i64}) : [][][]c128 =\n"
+     "  from_seq (map_seq (\\v -> ifft (zip_with (zip_with (*)) (fft (pad k[v.a])) (fft (pad k[v.b])))) s)"},
+    {"gathered_badly", "entry main (k: [][]c128) (s: seq i64) : [][]c128 = from_seq (map_seq (\\i -> fft k[i + 1]) s)"},
 };
 
 #endif

@@ -11,6 +11,7 @@
 #include "order.h"
 #include "compiler/plan/graph.h"
 #include "compiler/schedule/reads.h"
+#include "hoist.h"
 #include <string.h>
 
 typedef struct edge {
@@ -223,7 +224,7 @@ static void order_phase(orderer *o, bool per_chunk) {
 
 static void renumber(orderer *o) {
     loom_lifted *l = o->l;
-    loom_lop *ops = LOOM_NEW_ARRAY(l->arena, loom_lop, (size_t)l->cap_ops + 1);
+    loom_lop *ops = LOOM_NEW_ARRAY(o->arena, loom_lop, (size_t)l->n_ops + 1);
     uint32_t n = 0;
     uint32_t *begin = LOOM_NEW_ARRAY(o->arena, uint32_t, o->order.count + 1);
     for (size_t i = 0; i < o->order.count; i++) {
@@ -234,19 +235,7 @@ static void renumber(orderer *o) {
         }
     }
     begin[o->order.count] = n;
-    for (uint32_t i = 0; i < n; i++) {
-        loom_lop *op = &ops[i];
-        if (op->kind != LOOM_LO_LOOP && op->kind != LOOM_LO_IF) continue;
-        uint32_t inner = op->inner_end - op->inner_first, other = op->else_end - op->else_first;
-        /* Both ranges stand right before the operation, an empty one too. */
-        op->inner_first = i - inner - other;
-        op->inner_end = op->else_first = op->inner_first + inner;
-        op->else_end = i;
-    }
-    l->ops = ops;
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t j = 0; j < ops[i].n_results; j++) l->values[ops[i].results[j]].op = i;
-    }
+    loom_schedule_set_ops(l, ops, n);
     l->regions = LOOM_NEW_ARRAY(l->arena, loom_region, o->regions.count + 1);
     l->n_regions = (uint32_t)o->regions.count;
     for (uint32_t r = 0; r < l->n_regions; r++) {

@@ -8,6 +8,7 @@
  * product, inverse fft, crop over kernels of 32 x 32 c128 (16 KiB): two slots of scratch, 16 elements a strip. */
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/reads.h"
+#include "hoist.h"
 #include "order.h"
 #include "slices.h"
 #include <string.h>
@@ -94,6 +95,7 @@ static void schedule_region(scheduler *s, loom_region *region, int force) {
 
 loom_status *loom_schedule(loom_lifted *l, int force) {
     loom_arena *scratch = loom_arena_create(0);
+    if (force != LOOM_SCHEDULE_FLAT) loom_schedule_hoist(l, scratch);
     if (force != LOOM_SCHEDULE_FLAT) loom_schedule_slices(l, scratch, force == LOOM_SCHEDULE_STRIP);
     loom_schedule_order(l, scratch);
     scheduler s = {.l = l,

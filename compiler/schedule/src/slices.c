@@ -14,6 +14,7 @@
 #include "clone.h"
 #include "compiler/plan/graph.h"
 #include "compiler/schedule/reads.h"
+#include "hoist.h"
 #include <string.h>
 
 /* Elements of a slice from which on a loop's turn is worth its overhead, some ten microseconds an operation. */
@@ -387,19 +388,6 @@ static void make_loop(slicer *s, loom_lvalue_id count, loom_lop_id inner_first, 
     loom_lifted_op(s->l, loop);
 }
 
-/* Appends old operation `id`; what stands inside it was appended just before. */
-static void keep_op(slicer *s, loom_lop_id id) {
-    loom_lop op = s->l->ops[id];
-    uint32_t inner = op.inner_end - op.inner_first, other = op.else_end - op.else_first;
-    loom_lop_id now = s->l->n_ops;
-    if (op.kind == LOOM_LO_LOOP || op.kind == LOOM_LO_IF) {
-        op.inner_first = now - inner - other;
-        op.inner_end = op.else_first = op.inner_first + inner;
-        op.else_end = now;
-    }
-    loom_lifted_op(s->l, op);
-}
-
 /* What does not depend on the sums, the starts, the loop, the rest. New operations are appended behind the old ones,
  * which are then dropped. */
 static void rewrite(slicer *s, const bool *late, loom_span span) {
@@ -408,7 +396,7 @@ static void rewrite(slicer *s, const bool *late, loom_span span) {
     s->slice = LOOM_NEW_ARRAY(s->arena, loom_lvalue_id, (size_t)l->n_values + 1);
     memset(s->slice, 0xff, l->n_values * sizeof *s->slice);
     for (loom_lop_id id = 0; id < old; id++) {
-        if (!s->member[id] && !late[id]) keep_op(s, id);
+        if (!s->member[id] && !late[id]) loom_lifted_op(l, l->ops[id]);
     }
     loom_lvalue_id count = count_slices(s, span);
     s->counter = loom_lifted_value(
@@ -428,21 +416,9 @@ static void rewrite(slicer *s, const bool *late, loom_span span) {
     }
     make_loop(s, count, inner_first, span);
     for (loom_lop_id id = 0; id < old; id++) {
-        if (!s->member[id] && late[id]) keep_op(s, id);
+        if (!s->member[id] && late[id]) loom_lifted_op(l, l->ops[id]);
     }
-    uint32_t n = l->n_ops - old;
-    memmove(l->ops, l->ops + old, n * sizeof *l->ops);
-    l->n_ops = n;
-    for (loom_lop_id id = 0; id < n; id++) {
-        loom_lop *op = &l->ops[id];
-        for (uint32_t j = 0; j < op->n_results; j++) l->values[op->results[j]].op = id;
-        if (op->kind != LOOM_LO_LOOP && op->kind != LOOM_LO_IF) continue;
-        op->inner_first -= old;
-        op->inner_end -= old;
-        if (op->kind != LOOM_LO_IF) continue;
-        op->else_first -= old;
-        op->else_end -= old;
-    }
+    loom_schedule_set_ops(l, l->ops + old, l->n_ops - old);
 }
 
 void loom_schedule_slices(loom_lifted *l, loom_arena *scratch, bool always) {
