@@ -11,21 +11,12 @@ static uint64_t mix(uint64_t h, uint64_t x) {
     return h ^ h >> 31;
 }
 
-static uint64_t bits_of(loom_dtype t, const loom_scalar *s) {
-    return t == LOOM_BOOL ? s->b : s->u;
-}
-
-static bool same_scalar(loom_dtype t, const loom_scalar *a, const loom_scalar *b) {
-    if (loom_dtype_is_complex(t)) return memcmp(a->c, b->c, sizeof a->c) == 0;
-    return bits_of(t, a) == bits_of(t, b);
-}
-
 static bool same(const rewrite *r, const loom_lexpr *a, const loom_lexpr *b, const loom_lexpr_id *args, uint32_t n) {
     if (a->kind != b->kind || a->mode != b->mode || a->dtype != b->dtype || a->prim != b->prim || a->aux != b->aux ||
         a->n_args != n || (a->site == LOOM_NONE) != (b->site == LOOM_NONE)) {
         return false;
     }
-    if (a->kind == LOOM_LX_CONST && !same_scalar(a->dtype, &a->imm, &b->imm)) return false;
+    if (a->kind == LOOM_LX_CONST && !loom_lifted_same_scalar(a->dtype, &a->imm, &b->imm)) return false;
     for (uint32_t i = 0; i < n; i++) {
         if (loom_lifted_arg(r->l, a, i) != args[i]) return false;
     }
@@ -41,7 +32,7 @@ loom_lexpr_id fuse_emit(rewrite *r, loom_lexpr e, const loom_lexpr_id *args, uin
     uint32_t params = e.kind == LOOM_LX_PARAM ? r->params : 0;
     uint64_t h = mix((uint64_t)e.kind << 40 ^ (uint64_t)e.mode << 32 ^ (uint64_t)e.prim << 8 ^ e.dtype, e.aux);
     h = mix(h, params);
-    if (e.kind == LOOM_LX_CONST) h = mix(h, bits_of(e.dtype, &e.imm));
+    if (e.kind == LOOM_LX_CONST) h = mix(h, loom_lifted_hash_scalar(e.dtype, &e.imm));
     for (uint32_t i = 0; i < n; i++) h = mix(h, args[i]);
     for (uint32_t i = r->heads[h & 1023]; i; i = r->cells.at[i - 1].next) {
         const cell *c = &r->cells.at[i - 1];

@@ -45,7 +45,7 @@ static uint64_t mix(uint64_t h, uint64_t x) {
 static void hash_expr(walk *w, loom_lexpr_id id) {
     const loom_lexpr *e = &w->l->exprs[id];
     uint64_t h = mix((uint64_t)e->kind << 40 ^ (uint64_t)e->prim << 16 ^ e->dtype, e->aux);
-    if (e->kind == LOOM_LX_CONST) h = mix(h, e->dtype == LOOM_BOOL ? e->imm.b : e->imm.u);
+    if (e->kind == LOOM_LX_CONST) h = mix(h, loom_lifted_hash_scalar(e->dtype, &e->imm));
     if (e->kind == LOOM_LX_IF || e->kind == LOOM_LX_FOR || e->kind == LOOM_LX_WHILE || e->kind == LOOM_LX_PARAM)
         h = mix(h, id);
     for (uint32_t i = 0; i < e->n_args; i++) h = mix(h, w->hashes[loom_lifted_arg(w->l, e, i)]);

@@ -54,7 +54,7 @@ static void form(maker *m, int depth, const char *pattern) {
     }
 }
 
-static uint32_t bind(maker *m, type t) {
+static uint32_t declare(maker *m, type t) {
     m->variables[m->n_variables].type = t;
     m->variables[m->n_variables].number = m->next_number;
     m->n_variables++;
@@ -63,7 +63,7 @@ static uint32_t bind(maker *m, type t) {
 
 /* \v -> body, with a variable of type `of`. */
 static void lambda(maker *m, type of, type to, int depth) {
-    uint32_t before = m->n_variables, v = bind(m, of);
+    uint32_t before = m->n_variables, v = declare(m, of);
     fprintf(m->to, "(\\v%u -> ", v);
     make(m, to, depth - 1);
     text(m, ")");
@@ -71,7 +71,7 @@ static void lambda(maker *m, type of, type to, int depth) {
 }
 
 static void lambda2(maker *m, type of, type to, int depth) {
-    uint32_t before = m->n_variables, v = bind(m, of), w = bind(m, of);
+    uint32_t before = m->n_variables, v = declare(m, of), w = declare(m, of);
     fprintf(m->to, "(\\v%u v%u -> ", v, w);
     make(m, to, depth - 1);
     text(m, ")");
@@ -110,7 +110,7 @@ static void make_loop(maker *m, type t, int depth) {
     make(m, t, depth - 1);
     m->variables[m->n_variables].type = t;
     m->variables[m->n_variables++].number = state;
-    uint32_t i = bind(m, INT);
+    uint32_t i = declare(m, INT);
     fprintf(m->to, " for v%u < %u do ", i, below(m, 4));
     make(m, t, depth - 1);
     m->n_variables = before;
@@ -283,7 +283,7 @@ static char *program(uint64_t seed, bool streams) {
     text(&m, "entry main (v0: []f64) (v1: [][]f64) (v2: []i64) (v3: i64) (v4: f64) ");
     if (streams) text(&m, "(s0: seq f64) (s1: seq ([]f64)) ");
     text(&m, ": ");
-    for (uint32_t i = 0; i < 5; i++) bind(&m, given[i]);
+    for (uint32_t i = 0; i < 5; i++) declare(&m, given[i]);
     static const char *const types[] = {"i64", "f64", "bool", "[]i64", "[]f64", "[][]f64"};
     if (streams) {
         make_traversal(&m);
@@ -322,7 +322,8 @@ LOOM_TEST(generated, programs_agree) {
                        .expect = WEFT_ANY,
                        .tolerance = 1e-9,
                        .known = i % 3 == 0};
-        outcomes[weft_run(&c)]++;
+        weft_outcome outcome = weft_run(&c);
+        outcomes[outcome]++;
         free(source);
     }
     fprintf(stderr, "%llu the same, %llu refused, %llu fail\n", (unsigned long long)outcomes[WEFT_WAS_SAME],

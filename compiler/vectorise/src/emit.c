@@ -234,54 +234,9 @@ static uint64_t mix(uint64_t h, uint64_t x) {
 }
 
 static uint64_t hash_op(const loom_lifted *l, const loom_lop *o) {
-    const loom_lblock *b = &l->blocks[o->body];
-    uint64_t h = mix(o->kind, b->end - b->first);
+    uint64_t h = o->kind;
     for (uint32_t i = 0; i < o->n_axes; i++) h = mix(h, o->axes[i]);
-    for (loom_lexpr_id i = b->first; i < b->end; i++) {
-        const loom_lexpr *e = &l->exprs[i];
-        h = mix(h, (uint64_t)e->kind << 32 ^ (uint64_t)e->prim << 16 ^ e->dtype);
-        h = mix(h, e->aux);
-        if (e->kind == LOOM_LX_CONST) h = mix(h, e->dtype == LOOM_BOOL ? e->imm.b : e->imm.u);
-        for (uint32_t k = 0; k < e->n_args; k++) h = mix(h, loom_lifted_arg(l, e, k) - b->first);
-    }
-    return h;
-}
-
-static bool same_blocks(const loom_lifted *l, loom_lblock_id x, loom_lexpr_id x0, loom_lblock_id y, loom_lexpr_id y0) {
-    const loom_lblock *a = &l->blocks[x], *b = &l->blocks[y];
-    if (a->first - x0 != b->first - y0 || a->end - x0 != b->end - y0) return false;
-    if (a->n_params != b->n_params || a->n_results != b->n_results) return false;
-    for (uint32_t i = 0; i < a->n_params; i++) {
-        if (a->params[i] != b->params[i]) return false;
-    }
-    for (uint32_t i = 0; i < a->n_results; i++) {
-        if (a->results[i] - x0 != b->results[i] - y0) return false;
-    }
-    return true;
-}
-
-/* By bits: zeros of both signs differ. */
-static bool same_scalar(loom_dtype t, const loom_scalar *a, const loom_scalar *b) {
-    if (t == LOOM_BOOL) return a->b == b->b;
-    if (loom_dtype_is_complex(t)) return memcmp(a->c, b->c, sizeof a->c) == 0;
-    return a->u == b->u;
-}
-
-static bool same_exprs(const loom_lifted *l, const loom_lexpr *a, loom_lexpr_id a0, const loom_lexpr *b,
-                       loom_lexpr_id b0) {
-    if (a->kind != b->kind || a->mode != b->mode || a->dtype != b->dtype || a->prim != b->prim || a->aux != b->aux ||
-        a->n_args != b->n_args || (a->site == LOOM_NONE) != (b->site == LOOM_NONE)) {
-        return false;
-    }
-    if (a->kind == LOOM_LX_CONST && !same_scalar(a->dtype, &a->imm, &b->imm)) return false;
-    for (uint32_t k = 0; k < a->n_args; k++) {
-        if (loom_lifted_arg(l, a, k) - a0 != loom_lifted_arg(l, b, k) - b0) return false;
-    }
-    for (int k = 0; k < 2; k++) {
-        if ((a->blocks[k] == LOOM_NONE) != (b->blocks[k] == LOOM_NONE)) return false;
-        if (a->blocks[k] != LOOM_NONE && !same_blocks(l, a->blocks[k], a0, b->blocks[k], b0)) return false;
-    }
-    return true;
+    return loom_lifted_hash_block(l, o->body, h);
 }
 
 static bool same_ops(const loom_lifted *l, const loom_lop *a, const loom_lop *b) {
@@ -289,12 +244,7 @@ static bool same_ops(const loom_lifted *l, const loom_lop *a, const loom_lop *b)
     for (uint32_t i = 0; i < a->n_axes; i++) {
         if (a->axes[i] != b->axes[i]) return false;
     }
-    const loom_lblock *x = &l->blocks[a->body], *y = &l->blocks[b->body];
-    if (!same_blocks(l, a->body, x->first, b->body, y->first)) return false;
-    for (uint32_t i = 0; i < x->end - x->first; i++) {
-        if (!same_exprs(l, &l->exprs[x->first + i], x->first, &l->exprs[y->first + i], y->first)) return false;
-    }
-    return true;
+    return loom_lifted_same_block(l, a->body, b->body);
 }
 
 /* Adds the operation, or rolls back to `m` and gives the equal one that is there. */
