@@ -260,10 +260,10 @@ LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
  *  - FFT: the argument's last fft_rank axes are transformed; axes = all axes of the result; argument and result are
  * distinct.
  *  - Site LOOM_NONE: cannot trap, or is known not to.
- *  - A PROVEN load with a site is in range under the conditions around it only: it may not be moved out from under its IF or
- *    FOR. It raises nothing. Without a site it is in range at every point of the operation.
- *  - The chunk has at least one element: a traversal's operations, also those that do not name the chunk, are not run for an
- *    empty stream. Other axes may be empty; what an empty map would not do does not fail.
+ *  - A PROVEN load with a site is in range under the conditions around it only: it may not be moved out from under its
+ * IF or FOR. It raises nothing. Without a site it is in range at every point of the operation.
+ *  - The chunk has at least one element: a traversal's operations, also those that do not name the chunk, are not run
+ * for an empty stream. Other axes may be empty; what an empty map would not do does not fail.
  *  - Values of outputs are made by operations, and no two outputs name the same value.
  */
 #define LOOM_LIFTED_MAX_AXES                                                                                           \
