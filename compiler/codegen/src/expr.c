@@ -37,6 +37,8 @@ void loom_expr_prepare(loom_gen *g) {
         for (uint32_t b = 0; b < inner_blocks(e); b++) {
             const loom_lblock *block = &l->blocks[e->blocks[b]];
             for (loom_lexpr_id inner = block->first; inner < block->end; inner++) mask |= g->mask[inner];
+            /* A block's result may be an expression from around it. */
+            for (uint32_t i = 0; i < block->n_results; i++) mask |= g->mask[block->results[i]];
         }
         g->mask[id] = mask;
     }
@@ -336,6 +338,10 @@ bool *loom_block_needs(const loom_gen *g, loom_lblock_id block, uint32_t from, u
         if (g->owner[e] != block || (effects && has_check(g, e))) need[e] = true;
         if (!need[e]) continue;
         for (uint32_t i = 0; i < x->n_args; i++) need[loom_lifted_arg(g->l, x, i)] = true;
+        for (uint32_t k = 0; k < inner_blocks(x); k++) {
+            const loom_lblock *inner = &g->l->blocks[x->blocks[k]];
+            for (uint32_t i = 0; i < inner->n_results; i++) need[inner->results[i]] = true;
+        }
     }
     return need;
 }
