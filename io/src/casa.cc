@@ -5,10 +5,14 @@
 #include <casacore/ms/MeasurementSets.h>
 #include <casacore/tables/DataMan.h>
 #include <casacore/tables/Tables.h>
+#include <cstdio>
+#include <exception>
 #include <mutex>
+#include <unistd.h>
 #include <vector>
 
 extern "C" {
+#include "common/file.h"
 #include "io/ms.h"
 }
 #include "casa.h"
@@ -21,7 +25,8 @@ struct loom_casa {
 };
 
 struct loom_casa_ms {
-    MeasurementSet ms;
+    MeasurementSet *ms;
+    std::string path;
     Int64 rows;
     IPosition data_shape; /* of a cell */
     double interval;
@@ -48,6 +53,8 @@ template <class F> loom_status *guarded(loom_code code, const std::string &what,
         return loom_error(LOOM_E_MEMORY, "%s: out of memory", what.c_str());
     } catch (const std::exception &e) {
         return loom_error(code, "%s: %s", what.c_str(), one_line(e.what()).c_str());
+    } catch (...) {
+        return loom_error(code, "%s: casacore failed and does not say why", what.c_str());
     }
 }
 
@@ -522,28 +529,70 @@ void put_ids(MSMainColumns &c, const Slicer &rows, double interval) {
     put_same<Double>(c.interval(), rows, interval);
 }
 
-} // namespace
+/* The MeasurementSet being written, for the handler below; under the lock. */
+const char *being_written;
 
-loom_status *loom_casa_ms_create(const char *path, const loom_ms_layout *layout, loom_casa_ms **ms) {
-    return guarded(LOOM_E_CANTCREATE, "cannot create the MeasurementSet " + std::string(path), [&] {
-        MeasurementSet made(make_main_table(path, layout));
-        made.createDefaultSubtables(Table::New);
-        fill_antennas(made, layout);
-        fill_feeds(made, layout);
-        fill_field(made, layout);
-        fill_window(made, layout);
-        fill_polarization(made, layout);
-        fill_observation(made, layout);
-        fill_history(made, layout);
-        *ms = new loom_casa_ms{made, 0, IPosition(2, layout->n_correlations, layout->n_channels), layout->interval};
+/* Where casacore throws out of a destructor of its own (a full disk, while it makes the subtables), nothing can be
+ * caught: the process ends, but with a message and without leaving half a table. */
+[[noreturn]] void end_without_remains() {
+    std::string why = "casacore failed and does not say why";
+    try {
+        if (std::current_exception()) std::rethrow_exception(std::current_exception());
+    } catch (const std::exception &e) {
+        why = one_line(e.what());
+    } catch (...) {}
+    fprintf(stderr, "error: cannot write the MeasurementSet %s: %s\n", being_written, why.c_str());
+    loom_remove_tree(being_written);
+    _exit(loom_code_exit(LOOM_E_IO));
+}
+
+/* guarded(), for what writes the MeasurementSet at `path`. */
+template <class F> loom_status *writing(const std::string &path, const std::string &what, F f) {
+    return guarded(LOOM_E_IO, what, [&] {
+        struct handler {
+            std::terminate_handler before;
+            explicit handler(const char *p) : before(std::set_terminate(end_without_remains)) { being_written = p; }
+            ~handler() { std::set_terminate(before); }
+        } installed(path.c_str());
+        f();
     });
 }
 
+/* A table that could not be written is never destroyed: destructors of casacore write what is left, and an exception
+ * out of a destructor ends the process. It stays, with its open files, until the process ends. */
+void abandon(MeasurementSet *ms) {
+    static std::vector<MeasurementSet *> *const abandoned = new std::vector<MeasurementSet *>;
+    std::lock_guard<std::mutex> lock(one_at_a_time);
+    abandoned->push_back(ms);
+}
+
+} // namespace
+
+loom_status *loom_casa_ms_create(const char *path, const loom_ms_layout *layout, loom_casa_ms **ms) {
+    MeasurementSet *made = nullptr;
+    loom_status *status = writing(path, "cannot create the MeasurementSet " + std::string(path), [&] {
+        made = new MeasurementSet(make_main_table(path, layout));
+        made->createDefaultSubtables(Table::New);
+        fill_antennas(*made, layout);
+        fill_feeds(*made, layout);
+        fill_field(*made, layout);
+        fill_window(*made, layout);
+        fill_polarization(*made, layout);
+        fill_observation(*made, layout);
+        fill_history(*made, layout);
+        made->flush(True);
+        IPosition cell(2, layout->n_correlations, layout->n_channels);
+        *ms = new loom_casa_ms{made, path, 0, cell, layout->interval};
+    });
+    if (status && made) abandon(made);
+    return status;
+}
+
 loom_status *loom_casa_ms_put(loom_casa_ms *ms, const loom_ms_rows *rows) {
-    return guarded(LOOM_E_IO, "cannot write to the MeasurementSet", [&] {
+    return writing(ms->path, "cannot write to the MeasurementSet", [&] {
         Int64 n = rows->n;
-        ms->ms.addRow(static_cast<rownr_t>(n));
-        MSMainColumns c(ms->ms);
+        ms->ms->addRow(static_cast<rownr_t>(n));
+        MSMainColumns c(*ms->ms);
         Slicer where(IPosition(1, ms->rows), IPosition(1, n));
         IPosition cube = ms->data_shape.concatenate(IPosition(1, n));
         IPosition weights(2, ms->data_shape[0], n);
@@ -563,12 +612,12 @@ loom_status *loom_casa_ms_put(loom_casa_ms *ms, const loom_ms_rows *rows) {
 }
 
 loom_status *loom_casa_ms_close(loom_casa_ms *ms) {
-    loom_status *status = guarded(LOOM_E_IO, "cannot write the MeasurementSet to its end", [&] { ms->ms.flush(True); });
-    std::lock_guard<std::mutex> lock(one_at_a_time);
-    try {
-        delete ms;
-    } catch (const std::exception &) {
-        /* A destructor that finds the disk full again adds nothing to what flush has said. */
+    loom_status *status = writing(ms->path, "cannot write the MeasurementSet to its end", [&] { ms->ms->flush(True); });
+    if (status) {
+        abandon(ms->ms);
+    } else {
+        status = writing(ms->path, "cannot close the MeasurementSet", [&] { delete ms->ms; });
     }
+    delete ms;
     return status;
 }

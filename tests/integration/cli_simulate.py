@@ -102,6 +102,21 @@ def check_errors():
     refused(64, "below 0 Hz", "-o", "x.ms", "--channels", "1000", "--channel-width", "1e6")
 
 
+def check_full_disk():
+    """Wherever the disk fills up: an error, and nothing left. Skipped where nothing can be mounted."""
+    small = os.path.join(TMP, "small")
+    os.makedirs(small)
+    for size in ("100k", "300k", "600k", "1000k", "2000k"):
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + size, "t", small], capture_output=True).returncode:
+            return
+        try:
+            p = run("-o", "small/x.ms", "--quiet", code=74)
+            assert p.stderr.startswith("error: ") and "x.ms" in p.stderr, p.stderr
+            assert os.listdir(small) == [], os.listdir(small)
+        finally:
+            subprocess.run(["umount", small], check=True)
+
+
 def main():
     shutil.rmtree(TMP, ignore_errors=True)
     os.makedirs(TMP)
@@ -109,6 +124,7 @@ def main():
     check_tracks()
     check_seeds()
     check_errors()
+    check_full_disk()
     shutil.rmtree(TMP)
     print("ok")
 
