@@ -9,7 +9,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* Between ticks: silence, deadlines and progress are looked at. */
@@ -290,6 +292,32 @@ static void remove_socket_file(const loom_daemon *d) {
     if (stat(path, &info) == 0 && info.st_ino == d->socket_inode && S_ISSOCK(info.st_mode)) unlink(path);
 }
 
+/* Binding takes over a socket file whoever listens there: one that answers is left alone, one left behind removed. */
+static loom_status *check_socket_file(const char *endpoint) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat info;
+    if (strncmp(endpoint, "ipc://", 6) != 0) return NULL;
+    const char *path = endpoint + 6;
+    size_t length = strlen(path);
+    if (length >= sizeof address.sun_path || stat(path, &info) < 0) return NULL; /* binding tells what is wrong */
+    if (!S_ISSOCK(info.st_mode)) return loom_error(LOOM_E_CANTCREATE, "%s is there and is no socket", path);
+    memcpy(address.sun_path, path, length + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return loom_error_errno(LOOM_E_OS, errno, "cannot make a socket");
+    bool connected = connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+    int why = errno;
+    close(fd);
+    if (connected || why == EAGAIN) { /* EAGAIN: it listens, but its queue is full */
+        return loom_status_note(loom_error(LOOM_E_UNAVAILABLE, "another daemon listens on %s", endpoint),
+                                "hint: stop it first, or listen elsewhere");
+    }
+    if (why != ECONNREFUSED) return loom_error_errno(LOOM_E_UNAVAILABLE, why, "cannot listen on %s", endpoint);
+    if (unlink(path) < 0 && errno != ENOENT) {
+        return loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot remove the socket left at %s", path);
+    }
+    return NULL;
+}
+
 static loom_status *listen_on(loom_daemon *d) {
     d->zmq = zmq_ctx_new();
     if (!d->zmq) return loom_error(LOOM_E_OS, "cannot make a ZeroMQ context: %s", zmq_strerror(errno));
@@ -307,6 +335,7 @@ static loom_status *listen_on(loom_daemon *d) {
 
 static loom_status *start(loom_daemon *d, int *lock) {
     LOOM_TRY(loom_endpoint_check(d->options.listen, d->options.insecure));
+    LOOM_TRY(check_socket_file(d->options.listen));
     LOOM_TRY(open_store(d, lock));
     char *compiler = loom_xprintf("%s/gridloom-compile", d->options.binaries);
     d->compilers = loom_compile_pool_create(&d->loop, compiler, &loom_compile_default_limits, 2);
