@@ -105,6 +105,8 @@ def main():
     check("folder not there", ["base.ms", "-o", "nowhere/x.fits"], CANTCREAT, "nowhere/x.fits")
     check("output is a folder", ["base.ms", "-o", "base.ms"], CANTCREAT, "base.ms")
     check("png folder not there", ["base.ms", "--png", "nowhere/x.png"] + out, CANTCREAT, "nowhere/x.png")
+    check("stats folder not there", ["base.ms", "--stats", "nowhere/x.json"] + out, CANTCREAT, "nowhere/x.json")
+    check("empty output", ["base.ms", "-o", ""], USAGE, "--output", "empty")
     check("png is the fits", ["base.ms", "-o", "x.fits", "--png", "x.fits"], USAGE, "x.fits")
     if os.geteuid() != 0:
         os.mkdir(os.path.join(TMP, "closed"), 0o500)

@@ -82,6 +82,8 @@ typedef struct cli_where {
         {"stats", 0, LOOM_OPT_TEXT, &(w).stats, "FILE", "Write there, as JSON, where the time went.", 0, 0},           \
         {"insecure", 0, LOOM_OPT_FLAG, &(w).insecure, NULL, "Allow a tcp:// endpoint without keys.", 0, 0},            \
         {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress, no summary and no warnings.", 0, 0}
+/* Before the run: whether the file of --stats, if one is wanted, can be written. */
+LOOM_MUST_USE loom_status *cli_check_stats(const cli_where *where);
 /* Writes the file of --stats, if one is wanted. */
 LOOM_MUST_USE loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job);
 LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);

@@ -47,7 +47,8 @@ static loom_status *check_outputs(const image_request *r) {
     }
     loom_fits_image shape = {.dtype = r->epsilon >= 1e-5 ? LOOM_F32 : LOOM_F64, .nx = r->nx, .ny = r->ny};
     LOOM_TRY(loom_client_check_writable(r->output, loom_fits_bytes(&shape)));
-    return r->png ? loom_client_check_writable(r->png, 0) : NULL;
+    if (r->png) LOOM_TRY(loom_client_check_writable(r->png, 0));
+    return cli_check_stats(&r->where);
 }
 
 static loom_status *check_request(image_request *r, const char **rest, int n) {
@@ -209,8 +210,8 @@ loom_status *cli_image(const cli_call *call) {
         "fields "
         "are right to the accuracy asked for, up to the horizon.\n\nUsed are Stokes I if it is recorded, else the mean "
         "of "
-        "both parallel hands where both are usable, else the one there is. Each visibility (row and channel) is "
-        "counted "
+        "both parallel hands, else the one there is; where both are recorded and one is flagged, the visibility counts "
+        "as flagged. Each visibility (row and channel) is counted "
         "once, under the first name that applies: autocorrelation, flagged, not finite, of weight zero, out of the "
         "grid, "
         "gridded; the numbers are always printed.",

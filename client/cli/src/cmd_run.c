@@ -199,6 +199,7 @@ loom_status *cli_run(const cli_call *call) {
     bool done;
     loom_status *status = cli_options(call, &text, options, &rest, &n, &done);
     if (!status && !done) status = prepare(&r, rest, n);
+    if (!status && !done) status = cli_check_stats(&r.where);
     if (!status && !done) status = run_on_workers(&r);
     free_run(&r);
     return status;

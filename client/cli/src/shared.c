@@ -10,6 +10,19 @@ static void default_daemon(const char **connect) {
     if (*connect && !**connect) *connect = NULL;
 }
 
+/* An empty name of a file to write, as from a variable that is not set. */
+static loom_status *check_names(const loom_option *o) {
+    bool empty = false;
+    if (o->kind == LOOM_OPT_TEXT) {
+        const char *name = *(const char *const *)o->to;
+        empty = name && !*name;
+    } else if (o->kind == LOOM_OPT_LIST) {
+        const loom_option_list *list = o->to;
+        for (size_t i = 0; i < list->count; i++) empty = empty || !*list->at[i];
+    }
+    return empty ? loom_error(LOOM_E_USAGE, "--%s: the name of the file is empty", o->name) : NULL;
+}
+
 loom_status *cli_options(const cli_call *call, const loom_command_text *text, loom_option *options, const char ***rest,
                          int *n_rest, bool *done) {
     if (call->man) {
@@ -20,6 +33,10 @@ loom_status *cli_options(const cli_call *call, const loom_command_text *text, lo
     LOOM_TRY(loom_options_parse(text, options, call->argc, call->argv, rest, n_rest, done));
     for (loom_option *o = options; o->name; o++) {
         if (strcmp(o->name, "connect") == 0) default_daemon(o->to);
+    }
+    for (loom_option *o = options; o->name && !*done; o++) {
+        bool file = strcmp(o->name, "output") == 0 || strcmp(o->name, "png") == 0 || strcmp(o->name, "stats") == 0;
+        if (file) LOOM_TRY(check_names(o));
     }
     return NULL;
 }

@@ -1,5 +1,6 @@
 /* --stats FILE: where a job's time went, as JSON. */
 #include "cli.h"
+#include "client/output.h"
 #include "common/buffer.h"
 #include "common/file.h"
 #include <inttypes.h>
@@ -15,6 +16,10 @@ static void put_text(loom_buffer *b, const char *text) {
             loom_buffer_append(b, text, 1);
     }
     loom_buffer_text(b, "\"");
+}
+
+loom_status *cli_check_stats(const cli_where *where) {
+    return where->stats ? loom_client_check_writable(where->stats, 0) : NULL;
 }
 
 loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job) {
