@@ -58,7 +58,17 @@ static loom_status *find_ffts(loom_engine *engine) {
 
 /* ---- single actions ---- */
 
-static loom_status *act_alloc(loom_engine *engine, uint32_t b) {
+/* What an array is to the user: names of buffers are the compiler's own. The first action with a label after its
+ * allocation is the one that it is made for. */
+static const char *purpose(const loom_plan *plan, uint32_t at) {
+    for (uint32_t i = at; i < plan->n_actions; i++) {
+        if (plan->actions[i].label) return plan->actions[i].label;
+    }
+    return NULL;
+}
+
+static loom_status *act_alloc(loom_engine *engine, uint32_t at) {
+    uint32_t b = engine->plan->actions[at].buffer;
     const loom_plan_buffer *buffer = &engine->plan->buffers[b];
     for (uint32_t k = 0; k < buffer->n_extents; k++) {
         int64_t extent;
@@ -69,7 +79,10 @@ static loom_status *act_alloc(loom_engine *engine, uint32_t b) {
     loom_memory *memory = engine->executor->memory;
     loom_memory_give(memory, &engine->blocks[b]);
     engine->data[b] = NULL;
-    LOOM_TRY(loom_memory_take(memory, bytes, false, buffer->name ? buffer->name : "a buffer", &engine->blocks[b]));
+    loom_status *status = loom_memory_take(memory, bytes, false, "an array of the program", &engine->blocks[b]);
+    const char *label = status ? purpose(engine->plan, at) : NULL;
+    if (label) loom_status_note(status, "needed for %s", label);
+    LOOM_TRY(status);
     engine->data[b] = engine->blocks[b].data;
     engine->of_chunk[b] = engine->in_chunk;
     /* A size that is read before its kernel has written it is 0 and not what was there before. */
@@ -211,7 +224,7 @@ static loom_status *run_one(loom_engine *engine, uint32_t at, int nesting, bool 
     const loom_plan_action *action = &engine->plan->actions[at];
     LOOM_TRY(check_present(engine, action));
     switch (action->kind) {
-    case LOOM_ACT_ALLOC: return act_alloc(engine, action->buffer);
+    case LOOM_ACT_ALLOC: return act_alloc(engine, at);
     case LOOM_ACT_FREE: act_free(engine, action->buffer); return NULL;
     case LOOM_ACT_KERNEL: return act_kernel(engine, action, &engine->actions[at]);
     case LOOM_ACT_REDUCE: return loom_engine_reduce(engine, action);
