@@ -117,6 +117,10 @@ check(not os.path.exists(path("never.npy")), "an output of a job that was cancel
 # A daemon with two workers, four jobs at once.
 daemon = start("gridloomd", "--listen", ENDPOINT, "--store", path("store"))
 workers = [start("gridloom-worker", "--connect", ENDPOINT, "--threads", "1") for i in range(2)]
+while not os.path.exists(path("control")) and daemon.poll() is None:
+    time.sleep(0.05)
+code, out, err = finish(start("gridloomd", "--listen", ENDPOINT, "--store", path("store2")))
+check(code == 69 and "another daemon listens on" in err, "second daemon: %d %s" % (code, err))
 wait_for(lambda: status().get("workers") == 2, "two workers")
 jobs = [start("gridloom", "run", path("total.weft"), "--stream", "xs=" + path("x.npy"), "--arg", "k=%d" % k, "--connect", ENDPOINT,
               "-o", "0=" + path("total%d.npy" % k), "-o", "1=" + path("max%d.npy" % k)) for k in range(1, 5)]
