@@ -142,7 +142,7 @@ LOOM_TEST(control, sizes_may_be_computed) {
     loom_status_free(status);
     status = squares(executor, b, 1 << 20, &output);
     LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_MEMORY);
-    LOOM_CHECK_HAS(loom_status_message(status), "squares needs 8.0 MiB");
+    LOOM_CHECK_HAS(loom_status_message(status), "an array of the program needs 8.0 MiB");
     loom_status_free(status);
     LOOM_FAILS(squares(executor, b, INT64_MAX, &output), LOOM_E_LIMIT);
     loom_executor_destroy(executor);
