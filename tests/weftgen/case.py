@@ -11,7 +11,8 @@ TOLERANCE, SINGLE_TOLERANCE = 1e-5, 2e-4  # sums may be made in another order: o
 
 class Case:
     """inputs: name of a parameter or stream -> {leaf: values, or (values, lengths)}."""
-    def __init__(self, text, params, streams, result, inputs, blocks):
+    def __init__(self, text, params, streams, result, inputs, blocks, consts=(), exact=False):
+        self.consts, self.exact = consts, exact
         self.text, self.params, self.streams, self.result, self.inputs, self.blocks = text, params, streams, result, inputs, blocks
         self.remarks = set()
 
@@ -30,7 +31,8 @@ class Case:
                     files += "," + path + ".lengths.npy"
                     values = values[0]
                 np.save(path, values)
-                words += ["--stream" if name in self.streams else "--arg", "%s=%s" % (full, files)]
+                option = "--arg" if name in self.params else "--const" if full in self.consts else "--stream"
+                words += [option, "%s=%s" % (full, files)]
         return words
 
     def outputs(self, folder, where):
@@ -81,7 +83,8 @@ class Case:
             for w, g in zip(want, load(path)):
                 single = w.dtype in (np.float32, np.complex64)
                 # What a transform makes of NaN and infinities depends on how it is done.
-                why = difference(w, g, SINGLE_TOLERANCE if single else TOLERANCE, loose="fft" in self.text)
+                tolerance = 0 if self.exact else SINGLE_TOLERANCE if single else TOLERANCE
+                why = difference(w, g, tolerance, loose="fft" in self.text)
                 if why:
                     return "wrong: block %d, %s: %s" % (block, os.path.basename(path), why)
         return None
@@ -89,6 +92,7 @@ class Case:
     def comments(self):
         """What `parse` reads back."""
         lines = ["-- blocks: %s" % " ".join(str(b) for b in self.blocks)]
+        lines += ["-- const: %s" % c for c in sorted(self.consts)] + ["-- exact: all"] * self.exact
         for name, leaves in self.inputs.items():
             for leaf, values in leaves.items():
                 full = name + ("." + leaf if leaf else "")
@@ -105,17 +109,25 @@ def load(path):
     return [np.load(p) for p in (path, path[:-4] + ".lengths.npy", path + ".lengths.npy") if os.path.exists(p)]
 
 
-def make_inputs(r, params, streams, sizes, rows):
-    """Random inputs for given types. `rows`: by stream."""
+def make_inputs(r, params, streams, sizes, rows, consts=(), ranges=None):
+    """Random inputs for given types. `rows`: by stream. `ranges`: of the integers of one leaf. A parameter whose name is a size
+    is that size."""
     inputs = {}
     for name, t in list(params.items()) + list(streams.items()):
         for leaf, dtype, dims in t.leaves():
             shape = [sizes.get(d, int(d) if d and d.isdigit() else 0) for d in dims[1 if name in streams else 0:]]
-            if name in streams and "" in t.element.dims():
+            full = name + ("." + leaf if leaf else "")
+            if name in streams and full not in consts:
+                shape = [rows[name]] + shape
+            if t.scalar and name in sizes:
+                values = np.array(sizes[name], NP[dtype])
+            elif ranges and full in ranges:
+                values = np.array([r.randint(*ranges[full]) for _ in range(int(np.prod(shape)))], NP[dtype]).reshape(shape)
+            elif name in streams and "" in t.element.dims():
                 lengths = np.array([r.choice([0, 1, 2, 3, 5]) for _ in range(rows[name])], np.int64)
                 values = (data(r, dtype, [int(lengths.sum())]), lengths)
             else:
-                values = data(r, dtype, ([rows[name]] if name in streams else []) + shape)
+                values = data(r, dtype, shape)
             inputs.setdefault(name, {})[leaf] = values
     return inputs
 
@@ -175,13 +187,16 @@ def parse_entry(text):
 
 def parse(text, r):
     """The case that the comments of a program say: `-- input: NAME[.LEAF] = VALUES [SHAPE]`, `-- lengths: NAME = VALUES`,
-    `-- sizes: n=3`, `-- rows: 20`, `-- blocks: 3 1000`; what is not given is random."""
+    `-- sizes: n=3`, `-- rows: 20`, `-- blocks: 3 1000`, `-- const: NAME.FIELD`, `-- range: NAME.LEAF FROM TO`, `-- exact: all` (floats
+    to the last bit); what is not given is random."""
     def said(key):
         return re.findall(r"^-- %s: (.*)$" % key, text, re.M)
     params, streams, result = parse_entry(text)
     sizes = {k: int(v) for line in said("sizes") for k, v in (w.split("=") for w in line.split())}
     rows = {n: int((said("rows") or ["20"])[0]) for n in streams}
-    inputs = make_inputs(r, params, streams, sizes, rows)
+    consts = set(said("const"))
+    ranges = {n: (int(a), int(b)) for n, a, b in (w.split() for w in said("range"))}
+    inputs = make_inputs(r, params, streams, sizes, rows, consts, ranges)
     dtypes = {(n, leaf): dtype for n, t in list(params.items()) + list(streams.items()) for leaf, dtype, _ in t.leaves()}
     for key in ("input", "lengths"):
         for line in said(key):
@@ -200,7 +215,7 @@ def parse(text, r):
                 old = inputs[name][leaf]
                 inputs[name][leaf] = (array, old[1]) if isinstance(old, tuple) else array
     blocks = [int(b) for b in (said("blocks") or ["3 100000"])[0].split()]
-    return Case(text, params, streams, result, inputs, blocks)
+    return Case(text, params, streams, result, inputs, blocks, consts, bool(said("exact")))
 
 
 def eval_list(text):

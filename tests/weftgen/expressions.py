@@ -182,6 +182,10 @@ class Gen(Arrays):
         xs, i = self.expr(A(d, t), c.down()), self.expr(I64, c.ex())
         if self.risky and self.r.random() < 0.3:
             return E(t, "(", xs, ")[", i, "]")
+        if self.r.random() < 0.4:  # where elements differ in whether they may index
+            a, k = self.name("a"), self.name("k")
+            return E(t, "(let %s = " % a, xs, " let %s = " % k, i, " in if 0 <= %s && %s < length %s then %s[%s] else " % (k, k, a, a, k),
+                     self.leaf(t, c), ")")
         if d.isdigit() and int(d) > 0:
             return E(t, "(", xs, ")[", i, " % " + d + "]")
         return E(t, "(if %s == 0 then " % d, self.leaf(t, c), " else (", xs, ")[", i, " %% %s])" % d)

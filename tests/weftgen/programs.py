@@ -7,6 +7,7 @@ class Program:
     """An entry: `lets` bind names before the results, `outs` are its results (a tuple of them where there are several)."""
     def __init__(self, params, streams, defs, lets, outs, sizes):
         self.params, self.streams, self.defs, self.lets, self.outs, self.sizes = params, streams, defs, lets, outs, sizes
+        self.consts, self.ranges, self.exact = set(), {}, False
 
     def result(self):
         return self.outs[0].type if len(self.outs) == 1 else T(*[o.type for o in self.outs])
@@ -16,7 +17,8 @@ class Program:
 
     def entry(self):
         params = "".join(" (%s: %s)" % (n, t.text) for n, t in list(self.params.items()) + list(self.streams.items()))
-        used = {d for t in list(self.params.values()) + list(self.streams.values()) for d in t.dims() if d and d.isalpha()}
+        types = list(self.params.values()) + list(self.streams.values())
+        used = {d for t in types for d in t.dims() if d and d.isalpha() and d not in self.params}
         sizes = "".join(" [%s]" % d for d in sorted(used))
         lets = "".join("  let %s = %s\n" % (n, e.text()) for n, e in self.lets)
         outs = ",\n      ".join(o.text() for o in self.outs)
@@ -33,8 +35,10 @@ class Maker:
         self.r = r
         self.risky, self.irregular = r.random() < 0.2, r.random() < 0.06
         palette = r.sample(["i32", "i64", "f32", "f64"], 2) + r.sample(SCALARS, 2)
-        self.gen = Gen(r, ["n", "m"] + r.choice([[], ["3"], ["2"], ["k"], ["4", "1"]]), palette, self.risky, self.irregular)
-        self.params, self.streams, self.defs, self.lets = {}, {}, [], []
+        self.exact = r.random() < 0.3  # nothing rounds in another order: results must agree to the last bit
+        self.base = ["n", "m"] + r.choice([[], ["3"], ["2"], ["k"], ["4", "1"]])
+        self.gen = Gen(r, self.base, palette, self.risky, self.irregular)
+        self.params, self.streams, self.defs, self.lets, self.consts, self.rows = {}, {}, [], [], set(), {}
 
     def parameters(self):
         """Every size name is the length of a parameter; a few more of any type."""
@@ -47,6 +51,10 @@ class Maker:
             self.params["q%d" % i] = t
         self.env = {n: (t, True) for n, t in self.params.items()}
         self.env.update({d: (I64, True) for d in g.dims if d.isalpha()})
+        if r.random() < 0.4:  # extents that are scalar arguments, or computed
+            self.params["h"] = I64
+            self.env["h"] = (I64, True)
+            g.dims = self.base + r.choice([["h"], ["h"], ["h", "(h + 1)"], ["(n + 1)"], ["h", "(n * h)"]])
 
     def definitions(self):
         g, r = self.gen, self.r
@@ -64,14 +72,22 @@ class Maker:
     def expr(self, t, depth=None, exact=False, budget=40, **bound):
         self.gen.budget = budget
         env = dict(self.env, **bound)
-        return self.gen.expr(t, Ctx(env, self.r.randint(2, 5) if depth is None else depth, exact, inside=bool(bound)))
+        return self.gen.expr(t, Ctx(env, self.r.randint(2, 5) if depth is None else depth, exact or self.exact, inside=bool(bound)))
 
     def sizes(self):
         r = self.r
-        sizes = {d: r.choice([0, 1, 2, 3, 5, 8]) for d in self.gen.dims if d.isalpha()}
+        sizes = {d: r.choice([0, 1, 2, 3, 5, 8]) for d in self.base if d.isalpha()}
         if r.random() < 0.1:
             sizes[r.choice(sorted(sizes))] = r.choice([16, 17, 33, 70])
+        sizes["h"] = r.choice([0, 1, 2, 3, 6])
         return sizes
+
+    def program(self):
+        """A program of any kind."""
+        x = self.r.random()
+        made = self.array_program() if x < 0.35 else self.sequence_program()
+        made.exact, made.consts = self.exact, self.consts
+        return made
 
     def array_program(self):
         self.parameters()
@@ -84,18 +100,21 @@ class Maker:
         g, r = self.gen, self.r
         self.parameters()
         self.definitions()
+        dims, g.dims = g.dims, self.base
         self.pool = []  # (text, type of an element, exact, source)
-        self.rows = {}
         for i in range(r.choice([1, 1, 2, 3])):
             source = 0 if i == 0 or r.random() < 0.8 else i
             self.rows.setdefault(source, r.choice([0, 1, 2, 7, 20, 20, 100] + [1000, 3000] * (r.random() < 0.2)))
             x = r.random()
-            t = g.some_scalar() if x < 0.5 else g.some_type(1) if x < 0.8 else g.some_type(2) if x < 0.9 else R(x=g.some_scalar(), y=g.some_type(1))
+            t = g.some_scalar() if x < 0.4 else g.some_type(1) if x < 0.7 else g.some_type(2) if x < 0.8 else R(x=g.some_scalar(), y=g.some_type(1))
             if self.irregular and r.random() < 0.5:
                 t = A("", g.some_scalar())
+            if t.names and r.random() < 0.4 and (t.fields[1].scalar or t.fields[1].array and t.fields[1].element.scalar):
+                self.consts.add("s%d.y" % i)
             self.streams["s%d" % i] = Seq(t)
             self.pool.append(("s%d" % i, t, True, source))
             self.rows["s%d" % i] = self.rows[source]
+        g.dims = dims
         if r.random() < 0.1:
             text, u = r.choice(list(g.variables(Ctx(self.env, 1), lambda u: u.array)))
             self.pool.append(("(rows %s)" % text, u.element, True, "array " + u.dim))
@@ -142,7 +161,7 @@ class Maker:
         if x < 0.75:
             u = g.some_type(r.choice([0, 1, 1, 2]))
             e, source = self.zipped(u)
-            self.pool.append((n, u, False, source))
+            self.pool.append((n, u, self.exact, source))
         elif x < 0.88:
             e = E(Seq(T(I64, t)), "(enumerate_seq %s)" % text)
             self.pool.append((n, T(I64, t), exact, source))
@@ -173,7 +192,7 @@ class Maker:
     def fold(self, source=None, extra=None):
         g, r = self.gen, self.r
         t = g.some_type(r.choice([0, 0, 1, 2]))
-        exact = r.random() < 0.7
+        exact = self.exact or r.random() < 0.7
         op = g.operator(t, exact)
         if not op:
             return None
@@ -182,7 +201,7 @@ class Maker:
 
     def permute(self, source=None, extra=None):
         g, r = self.gen, self.r
-        exact = r.random() < 0.7
+        exact = self.exact or r.random() < 0.7
         rank = r.choice([1, 1, 2])
         element = g.some_type(r.choice([0, 0, 0, 1]))
         op = g.operator(element, exact, commutative=True)
@@ -219,13 +238,13 @@ class Maker:
         if r.random() < 0.2 and self.irregular:
             text, t, _, _ = r.choice(self.pool)
             s = E(Seq(t), text)
-        return E(A("", t), "(from_seq ", s, ")"), A("", t), False
+        return E(A("", t), "(from_seq ", s, ")"), A("", t), self.exact
 
     def reduce(self):
         """reduce_seq whose step is a fold of the chunk, or a loop over it."""
         g, r = self.gen, self.r
         t = g.some_type(r.choice([0, 0, 1]))
-        exact = r.random() < 0.7
+        exact = self.exact or r.random() < 0.7
         op = g.operator(t, exact)
         if not op:
             return None
@@ -269,4 +288,4 @@ class Maker:
             body = E(t, name)
         self.pool, self.env = pool, env
         return (E(A(n, t), "(from_seq (group_seq %s (\\(%s: %s) -> " % (n, e, u.text), *keys, ") %s (\\%s %s -> " % (text, k, ys), *parts, "in ", body, ")))"),
-                A(n, t), False)
+                A(n, t), self.exact)

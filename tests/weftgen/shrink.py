@@ -53,10 +53,12 @@ def smaller_inputs(program, case):
         for n in list(names):
             if not re.search(r"\b%s\b" % n, "".join(t.text() for t in program.trees())):
                 yield without(program, case, names, n)
-    longest = max([length(v) for n in program.streams for v in case.inputs[n].values()], default=0)
+    longest = max([length(v) for n in program.streams for leaf, v in case.inputs[n].items() if "%s.%s" % (n, leaf) not in case.consts],
+                  default=0)
     for keep in sorted({0, 1, 2, 5, longest // 2, longest - 1}):
         if keep < longest:
-            cut = {n: {leaf: first(v, keep) if n in program.streams else v for leaf, v in leaves.items()}
+            cut = {n: {leaf: first(v, keep) if n in program.streams and "%s.%s" % (n, leaf) not in case.consts else v
+                       for leaf, v in leaves.items()}
                    for n, leaves in case.inputs.items()}
             yield assign(case, "inputs", cut)
     for n, leaves in case.inputs.items():

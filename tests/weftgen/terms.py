@@ -16,7 +16,7 @@ class Type:
         if kind == "scalar":
             self.text = name
         elif kind == "array":
-            self.text = "[%s]%s" % (dim, element.text)
+            self.text = "[%s]%s" % (dim[1:-1] if dim.startswith("(") else dim, element.text)
         elif kind == "seq":
             self.text = "seq (%s)" % element.text
         elif names:
