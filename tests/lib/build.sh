@@ -15,6 +15,7 @@ preset_wanted() { # PRESET
     for part in "${only[@]}"; do
         case $part in
         *"$1"*) return 0 ;;
+        *tidy*) [ "$1" = release ] && return 0; named=yes ;;
         *release* | *debug* | *asan* | *tsan* | *fuzz*) named=yes ;;
         esac
     done
