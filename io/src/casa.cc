@@ -319,8 +319,9 @@ loom_status *loom_casa_has_shape(const loom_casa *table, const char *column, con
         IPosition expected = position(rank, shape);
         bool fixed = any.columnDesc().isFixedShape(), right = fixed && any.shapeColumn().isEqual(expected);
         for (int64_t r = 0; r < n_runs; r++) {
+            const auto first = static_cast<rownr_t>(runs[r].row);
             for (int64_t i = 0; i < runs[r].count; i++) {
-                *has++ = fixed ? right : cell_has_shape(any, static_cast<rownr_t>(runs[r].row + i), expected);
+                *has++ = fixed ? right : cell_has_shape(any, first + static_cast<rownr_t>(i), expected);
             }
         }
     });
