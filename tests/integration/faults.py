@@ -5,6 +5,7 @@ Workers are stopped (SIGSTOP) in the middle of a traversal, and the fault comes 
 still out: it cannot be too early or too late, however quick the machine is. Where a job's only worker dies, the job waits for
 another."""
 # timeout: 600
+# sanitize: asan tsan
 import glob, json, os, signal, subprocess, sys, time
 import numpy as np
 from astropy.io import fits
