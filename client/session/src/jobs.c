@@ -335,7 +335,9 @@ static loom_status *submit(loom_session *s, loom_arena *arena, const loom_job_de
         return loom_error(LOOM_E_LIMIT, "an entry's name of more than %u bytes", LOOM_MAX_NAME);
     }
     Wire__Submit wire = WIRE__SUBMIT__INIT;
+    pthread_mutex_lock(&s->lock);
     wire.ticket = ++s->next_ticket;
+    pthread_mutex_unlock(&s->lock);
     wire.entry = (char *)(d->entry ? d->entry : "");
     wire.name = loom_arena_printf(arena, "%.*s", (int)LOOM_MAX_NAME, d->name ? d->name : wire.entry);
     wire.serve = s->serve_endpoint;
