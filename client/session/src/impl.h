@@ -85,7 +85,7 @@ struct loom_session {
     int locks[2];       /* of the two; -1: none */
     char *arguments;    /* folder of argument objects */
     char *binaries;
-    uint64_t instance, next_ticket, sequence;
+    uint64_t instance, sequence;
 
     pthread_t thread, reader;
     bool thread_started, reader_started;
@@ -105,6 +105,7 @@ struct loom_session {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* under lock */
+    uint64_t next_ticket;
     bool welcome, closing, loop_ended;
     loom_status *failed; /* why no job can go on */
     struct loom_call *calls;
