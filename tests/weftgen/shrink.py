@@ -56,7 +56,7 @@ def smaller_inputs(program, case):
     longest = max([length(v) for n in program.streams for leaf, v in case.inputs[n].items() if "%s.%s" % (n, leaf) not in case.consts],
                   default=0)
     for keep in sorted({0, 1, 2, 5, longest // 2, longest - 1}):
-        if keep < longest:
+        if 0 <= keep < longest:
             cut = {n: {leaf: first(v, keep) if n in program.streams and "%s.%s" % (n, leaf) not in case.consts else v
                        for leaf, v in leaves.items()}
                    for n, leaves in case.inputs.items()}
