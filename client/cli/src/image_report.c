@@ -54,7 +54,8 @@ static void counts_text(const image_counts *c, loom_buffer *b) {
 }
 
 loom_status *image_check_counts(const image_request *request, const loom_ms_info *info, const image_counts *counts) {
-    int64_t read = info->segments[0].n_rows * info->segments[0].n_channels, sum = image_counts_sum(counts);
+    int64_t read = 0, sum = image_counts_sum(counts);
+    for (uint32_t i = 0; i < info->n_segments; i++) read += info->segments[i].n_rows * info->segments[i].n_channels;
     if (sum != read) {
         return loom_error(LOOM_E_INTERNAL, "of %" PRId64 " visibilities of %s %" PRId64 " are accounted for", read,
                           request->data, sum);

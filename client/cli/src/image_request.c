@@ -162,22 +162,15 @@ static void note_segments(loom_status *status, const loom_ms_info *info) {
     }
 }
 
-/* One spectral window with one set of correlations makes one stream of like rows. */
+/* Every segment must have a correlation that Stokes I can be made of. */
 loom_status *image_check_observation(const loom_ms_info *info) {
-    for (uint32_t i = 1; i < info->n_segments; i++) {
-        bool several = info->segments[i].spw != info->segments[0].spw;
-        loom_status *status = several
-                                  ? loom_error(LOOM_E_DATA, "%s has several spectral windows", info->path)
-                                  : loom_error(LOOM_E_DATA,
-                                               "%s has several polarisation setups (sets of correlations) in spectral "
-                                               "window %" PRId64,
-                                               info->path, info->segments[0].spw);
+    for (uint32_t i = 0; i < info->n_segments; i++) {
+        if (makes_stokes_i(&info->segments[i])) continue;
+        loom_status *status =
+            loom_error(LOOM_E_DATA, "%s: no correlation there that Stokes I can be made of", info->path);
         note_segments(status, info);
-        return loom_status_note(status, several ? "hint: choose one with --spw"
-                                                : "hint: split the rows of one setup off into an MS of their own");
+        return loom_status_note(status, "hint: I, or a parallel hand (XX, YY, RR, LL), is needed%s",
+                                info->n_segments > 1 ? " in each of them; choose with --spw" : "");
     }
-    if (makes_stokes_i(&info->segments[0])) return NULL;
-    loom_status *status = loom_error(LOOM_E_DATA, "%s: no correlation there that Stokes I can be made of", info->path);
-    note_segments(status, info);
-    return loom_status_note(status, "hint: I, or a parallel hand (XX, YY, RR, LL), is needed");
+    return NULL;
 }
