@@ -36,8 +36,20 @@ static const loom_wire_field stage_fields[] = {
     LOOM_WIRE_MS(5, loom_graph_stage, outputs, n_outputs, output),
     LOOM_WIRE(6, BOOL, loom_graph_stage, needs_order),
     LOOM_WIRE(7, TEXT, loom_graph_stage, label),
+    LOOM_WIRE_N(8, U32S, loom_graph_stage, varying, n_varying),
 };
 static LOOM_WIRE_TABLE(stage, loom_graph_stage);
+
+static const loom_wire_field loop_fields[] = {
+    LOOM_WIRE(1, U32, loom_graph_loop, first),
+    LOOM_WIRE(2, U32, loom_graph_loop, end),
+    LOOM_WIRE_N(3, U32S, loom_graph_loop, init, n_state),
+    LOOM_WIRE_N(4, U32S, loom_graph_loop, current, n_state),
+    LOOM_WIRE_N(5, U32S, loom_graph_loop, next, n_state),
+    LOOM_WIRE_N(6, U32S, loom_graph_loop, result, n_state),
+    LOOM_WIRE(7, TEXT, loom_graph_loop, label),
+};
+static LOOM_WIRE_TABLE(loop, loom_graph_loop);
 
 static const loom_wire_field graph_fields[] = {
     LOOM_WIRE(1, U32, loom_graph, n_params),
@@ -46,6 +58,7 @@ static const loom_wire_field graph_fields[] = {
     LOOM_WIRE(4, U32, loom_graph, result),
     LOOM_WIRE(5, BOOL, loom_graph, result_is_stream),
     LOOM_WIRE_N(6, TEXTS, loom_graph, remarks, n_remarks),
+    LOOM_WIRE_MS(7, loom_graph, loops, n_loops, loop),
 };
 static LOOM_WIRE_TABLE(graph, loom_graph);
 

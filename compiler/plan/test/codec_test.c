@@ -102,17 +102,38 @@ LOOM_TEST(plan_codec, budget) {
     loom_arena_destroy(arena);
 }
 
+/* xs (stream) and n; a fold of xs; then, while a bool made of it is true, a loop that folds again. */
 static loom_graph *sample_graph(loom_arena *arena) {
-    static const loom_graph_leaf leaves[] = {{"re", LOOM_F32, 1}, {"im", LOOM_F32, 1}}, result[] = {{"", LOOM_F32, 0}};
-    static const loom_graph_slot slots[] = {
-        {"xs", true, 2, leaves}, {"n", false, 1, result}, {"stage 0 output 0", false, 1, result}};
-    static const uint32_t inputs[] = {1}, streams[] = {0};
-    static const loom_graph_output outputs[] = {{LOOM_OUT_FOLD, LOOM_ORDER_ADJACENT, 2, 1, LOOM_NONE_FUNCTION}};
+    static const loom_graph_leaf leaves[] = {{"re", LOOM_F32, 1}, {"im", LOOM_F32, 1}}, number[] = {{"", LOOM_F32, 0}},
+                                 truth[] = {{"", LOOM_BOOL, 0}};
+    static const loom_graph_slot slots[] = {{"xs", true, 2, leaves},
+                                            {"n", false, 1, number},
+                                            {"stage 0 output 0", false, 1, number},
+                                            {"stage 1 output 0", false, 1, truth},
+                                            {"go", false, 1, truth},
+                                            {"x", false, 1, number},
+                                            {"stage 2 output 0", false, 1, number},
+                                            {"stage 3 output 0", false, 1, truth},
+                                            {"go after", false, 1, truth},
+                                            {"x after", false, 1, number}};
+    static const uint32_t inputs[] = {1}, streams[] = {0}, folded[] = {2}, state[] = {5}, again[] = {6},
+                          varying[] = {0};
+    static const loom_graph_output fold[] = {{LOOM_OUT_FOLD, LOOM_ORDER_ADJACENT, 2, 1, LOOM_NONE_FUNCTION}};
+    static const loom_graph_output test[] = {
+        {LOOM_OUT_VALUE, LOOM_ORDER_ANY, 3, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION}};
+    static const loom_graph_output turn[] = {{LOOM_OUT_FOLD, LOOM_ORDER_ANY, 6, 1, LOOM_NONE_FUNCTION}};
+    static const loom_graph_output retest[] = {
+        {LOOM_OUT_VALUE, LOOM_ORDER_ANY, 7, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION}};
     static const loom_graph_stage stages[] = {
-        {LOOM_STAGE_TRAVERSAL, 0, 1, inputs, 1, streams, 1, outputs, true, "traversal 1"}};
+        {LOOM_STAGE_TRAVERSAL, 0, 1, inputs, 1, streams, 1, fold, true, 0, NULL, "traversal 1"},
+        {LOOM_STAGE_ARRAY, 2, 1, folded, 0, NULL, 1, test, false, 0, NULL, "test"},
+        {LOOM_STAGE_TRAVERSAL, 3, 1, state, 1, streams, 1, turn, false, 1, varying, "turn"},
+        {LOOM_STAGE_ARRAY, 2, 1, again, 0, NULL, 1, retest, false, 0, NULL, "test again"}};
+    static const uint32_t init[] = {3, 2}, current[] = {4, 5}, next[] = {7, 6}, after[] = {8, 9};
+    static const loom_graph_loop loops[] = {{2, 4, 2, init, current, next, after, "while"}};
     static const char *const remarks[] = {"a remark"};
     loom_graph *g = LOOM_NEW(arena, loom_graph);
-    *g = (loom_graph){2, 3, slots, 1, stages, 2, false, 1, remarks};
+    *g = (loom_graph){2, 10, slots, 4, stages, 1, loops, 9, false, 1, remarks};
     return g;
 }
 
@@ -128,8 +149,11 @@ LOOM_TEST(graph_codec, round_trip) {
     fclose(to);
     LOOM_CHECK_HAS(text, "stage 0: traversal f0  -- traversal 1");
     LOOM_CHECK_HAS(text, "output s2 fold adjacent merge=f1");
+    LOOM_CHECK_HAS(text, "loop 0: stages 2 to 3  -- while");
+    LOOM_CHECK_HAS(text, "input  s5 x (varies)");
     Loom__Plan__Graph *unpacked = loom__plan__graph__unpack(NULL, length, (const uint8_t *)bytes);
-    LOOM_CHECK(unpacked && unpacked->base.n_unknown_fields == 0 && unpacked->stages[0]->base.n_unknown_fields == 0);
+    LOOM_CHECK(unpacked && unpacked->base.n_unknown_fields == 0 && unpacked->stages[2]->base.n_unknown_fields == 0 &&
+               unpacked->loops[0]->base.n_unknown_fields == 0);
     loom__plan__graph__free_unpacked(unpacked, NULL);
     free(text);
     free(bytes);
@@ -139,10 +163,50 @@ LOOM_TEST(graph_codec, round_trip) {
 LOOM_TEST(graph_check, refuses) {
     loom_arena *arena = loom_arena_create(0);
     loom_graph *g = sample_graph(arena);
-    g->result = 3;
+    g->result = 10;
     LOOM_FAILS(loom_graph_check(g), LOOM_E_DATA);
-    g->result = 2;
+    g->result = 6; /* seen in the loop's body only */
+    LOOM_FAILS(loom_graph_check(g), LOOM_E_DATA);
+    g->result = 9;
     g->n_params = 4;
+    LOOM_FAILS(loom_graph_check(g), LOOM_E_DATA);
+    loom_arena_destroy(arena);
+}
+
+/* Changes one thing of the sample graph's loop and expects refusal. */
+#define LOOP_REFUSED(change)                                                                                           \
+    do {                                                                                                               \
+        loom_arena *arena = loom_arena_create(0);                                                                      \
+        loom_graph *g = sample_graph(arena);                                                                           \
+        loom_graph_loop loop = g->loops[0];                                                                            \
+        uint32_t init[] = {3, 2}, current[] = {4, 5}, next[] = {7, 6}, after[] = {8, 9};                               \
+        loop.init = init, loop.current = current, loop.next = next, loop.result = after;                               \
+        g->loops = &loop;                                                                                              \
+        LOOM_OK(loom_graph_check(g));                                                                                  \
+        change;                                                                                                        \
+        LOOM_FAILS(loom_graph_check(g), LOOM_E_DATA);                                                                  \
+        loom_arena_destroy(arena);                                                                                     \
+    } while (0)
+
+LOOM_TEST(graph_check, loops) {
+    LOOP_REFUSED(loop.end = 2);
+    LOOP_REFUSED(loop.end = 5);
+    LOOP_REFUSED(loop.first = 1);
+    LOOP_REFUSED(loop.n_state = 0);
+    LOOP_REFUSED(init[1] = 6);                                                                 /* not there yet */
+    LOOP_REFUSED(init[1] = 3);                                                                 /* of another type */
+    LOOP_REFUSED(next[0] = 6);                                                                 /* of another type */
+    LOOP_REFUSED(next[1] = 9);                                                                 /* not there yet */
+    LOOP_REFUSED(after[0] = 9);                                                                /* out of order */
+    LOOP_REFUSED(current[1] = 6);                                                              /* out of order */
+    LOOP_REFUSED((loop.n_state = 1, loop.init++, loop.current++, loop.next++, loop.result++)); /* no condition */
+    loom_arena *arena = loom_arena_create(0);
+    loom_graph *g = sample_graph(arena);
+    loom_graph_loop crossing[] = {g->loops[0], g->loops[0]};
+    crossing[0].end = 3;
+    crossing[1].first = 2;
+    g->loops = crossing;
+    g->n_loops = 2;
     LOOM_FAILS(loom_graph_check(g), LOOM_E_DATA);
     loom_arena_destroy(arena);
 }
@@ -167,7 +231,8 @@ LOOM_TEST(compile_codec, request) {
                               .n_shapes = 2,
                               .shapes = shapes,
                               .target = "t;c;f",
-                              .debug = true};
+                              .debug = true,
+                              .memory = (uint64_t)3 << 40};
     loom_compile_request *back;
     char *bytes;
     size_t length;
@@ -177,6 +242,7 @@ LOOM_TEST(compile_codec, request) {
     LOOM_CHECK_NEAR(((double *)back->arguments[1]->leaves[0].data)[2], 2.5, 0);
     LOOM_CHECK(back->n_shapes == 2 && back->shapes[0].extents[0] == -2 && back->shapes[1].constant && back->stage == 5);
     LOOM_CHECK(back->program_length == 3 && memcmp(back->program, "abc", 3) == 0 && !back->cache && back->debug);
+    LOOM_CHECK(back->memory == (uint64_t)3 << 40);
     loom_value_unref(loom_value_ref(back->arguments[1]));
     Loom__Plan__CompileRequest *unpacked = loom__plan__compile_request__unpack(NULL, length, (const uint8_t *)bytes);
     LOOM_CHECK(unpacked && unpacked->base.n_unknown_fields == 0 &&

@@ -36,6 +36,7 @@ typedef struct loom_compile_request {
     const char *target; /* "triple;cpu;features" of the worker, from loom_worker_target() */
     const char *cache;  /* folder of the object cache, or NULL */
     bool debug;         /* checkers after each pass */
+    uint64_t memory;    /* GRAPH: bytes a worker may use, see loom_stage_request; 0: not limited */
 } loom_compile_request;
 
 typedef struct loom_compile_reply {

@@ -1,8 +1,13 @@
 /* Graph of stages: what the coordinator schedules. A leaf of the compiler: data structure, codec, printer, checker.
  *
  * SLOTS hold the values that flow between stages: slot i < n_params is the entry's i-th parameter (streams have a slot
- * too, which never holds a value); then one slot for each output of each stage, in order. Each slot is one loom_value.
- * The program's result is slot `result`.
+ * too, which never holds a value); then, in the order of the stages, the state that a loop beginning there passes from
+ * turn to turn, the outputs of the stage, and the results of loops that end there. Each slot is one loom_value. The
+ * program's result is slot `result`.
+ *
+ * LOOPS are stretches of stages that run again and again, each turn an instance of its own: conditionals around
+ * traversals (a turn or none), loops of the program, batches of groups. They nest. A turn begins while the first state
+ * is true; a slot that a body fills is seen inside the body only, what leaves it is in `result`.
  */
 #ifndef LOOM_COMPILER_PLAN_GRAPH_H
 #define LOOM_COMPILER_PLAN_GRAPH_H
@@ -54,9 +59,19 @@ typedef struct loom_graph_stage {
     const uint32_t *streams; /* stream parameters (slots) traversed, one column parameter each, after `first` */
     uint32_t n_outputs;
     const loom_graph_output *outputs;
-    bool needs_order;  /* a function depends on `first` beyond COLLECT */
-    const char *label; /* for people: "traversal 1: permute_seq (image.weft:40)" */
+    bool needs_order; /* a function depends on `first` beyond COLLECT */
+    uint32_t n_varying;
+    const uint32_t *varying; /* positions of inputs whose value is another one each turn: not to be compiled in */
+    const char *label;       /* for people: "traversal 1: permute_seq (image.weft:40)" */
 } loom_graph_stage;
+
+typedef struct loom_graph_loop {
+    uint32_t first, end; /* stages of the body, at least one; those of loops inside it too */
+    uint32_t n_state;    /* at least one: state 0, a bool, says whether a turn (another turn) is made */
+    const uint32_t *init, *current, *next, *result; /* slots, n_state each: before the first turn; seen by the body;
+                                                       what the body leaves for the next turn; after the last one */
+    const char *label;                              /* for people: "loop over batches of groups (image.weft:300)" */
+} loom_graph_loop;
 
 typedef struct loom_graph_slot {
     const char *name; /* parameter name or "stage 2 output 0" */
@@ -71,12 +86,22 @@ typedef struct loom_graph {
     const loom_graph_slot *slots;
     uint32_t n_stages;
     const loom_graph_stage *stages; /* in an order in which inputs come before uses */
-    uint32_t result;                /* slot */
-    bool result_is_stream;          /* it comes in parts and is never held in the slot */
+    uint32_t n_loops;
+    const loom_graph_loop *loops; /* by first stage, the outer before the inner */
+    uint32_t result;              /* slot */
+    bool result_is_stream;        /* it comes in parts and is never held in the slot */
     uint32_t n_remarks;
     const char *const *remarks;
 } loom_graph;
 
+/* The innermost loop around each stage, LOOM_NONE_LOOP where there is none; and the loop around each loop. In `arena`.
+ */
+#define LOOM_NONE_LOOP        UINT32_MAX
+#define LOOM_MAX_LOOP_NESTING 64 /* a slot is looked up through the loops around it; nobody writes as many */
+uint32_t *loom_graph_loop_of_stages(const loom_graph *graph, loom_arena *arena);
+uint32_t *loom_graph_loop_of_loops(const loom_graph *graph, loom_arena *arena);
+/* The innermost loop whose body fills each slot (or whose turn: `current`); LOOM_NONE_LOOP where there is none. */
+uint32_t *loom_graph_loop_of_slots(const loom_graph *graph, loom_arena *arena);
 LOOM_MUST_USE loom_status *loom_graph_check(const loom_graph *graph);
 LOOM_MUST_USE loom_status *loom_graph_encode(const loom_graph *graph, char **bytes, size_t *length);
 LOOM_MUST_USE loom_status *loom_graph_decode(loom_arena *arena, const void *bytes, size_t length, loom_graph **graph);
