@@ -57,11 +57,11 @@ static int64_t segment_end(const Wire__Stream *s, uint32_t segment) {
 static loom_status *check_lengths(const loom_blocks *b) {
     for (uint32_t s = 1; s < b->n_streams; s++) {
         if (b->streams[s]->n_elements == b->streams[0]->n_elements) continue;
-        return loom_error(LOOM_E_DATA,
-                          "streams that are traversed together have unequal lengths: parameter %u has %llu elements, "
-                          "parameter %u has %llu",
-                          b->streams[0]->param + 1, (unsigned long long)b->streams[0]->n_elements,
-                          b->streams[s]->param + 1, (unsigned long long)b->streams[s]->n_elements);
+        loom_status *status =
+            loom_error(LOOM_E_DATA, "streams that are traversed together have unequal lengths: %llu and %llu elements",
+                       (unsigned long long)b->streams[0]->n_elements, (unsigned long long)b->streams[s]->n_elements);
+        return loom_status_note(status, "they are parameters %u and %u of the entry", b->streams[0]->param + 1,
+                                b->streams[s]->param + 1);
     }
     return NULL;
 }

@@ -6,6 +6,7 @@
 #include "compiler/interp/interp.h"
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct run {
     const char *entry;
@@ -77,6 +78,29 @@ static loom_status *prepare(run *r, const char **paths, int n) {
     return loom_client_bind(r->program->program, r->function, &r->given, &r->binding);
 }
 
+/* The node that visits streams together, where there is only one. */
+static const loom_node *only_zip(const loom_program *p) {
+    const loom_node *found = NULL;
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        if (p->nodes[i].op != LOOM_OP_SEQ_MAP || p->nodes[i].n_operands < 2) continue;
+        if (found) return NULL;
+        found = &p->nodes[i];
+    }
+    return found;
+}
+
+/* The daemon compares lengths before anything runs, and does not know where the program asks for it. */
+static loom_status *with_place(const loom_program *p, loom_status *status) {
+    const loom_node *n = loom_status_span(status).line == 0 ? only_zip(p) : NULL;
+    if (!n || n->span.line == 0 || n->span.file >= p->n_files) return status;
+    loom_status *placed = loom_error_at(loom_status_code(status), p->files[n->span.file].name, n->span, "%s",
+                                        loom_status_message(status));
+    for (size_t i = 0; i < loom_status_notes(status); i++)
+        loom_status_note(placed, "%s", loom_status_note_at(status, i));
+    loom_status_free(status);
+    return placed;
+}
+
 /* What fails for streams of unequal length knows them by number, or as arrays: here they have names. */
 static loom_status *with_lengths(const run *r, loom_status *status) {
     if (!status || (loom_status_code(status) != LOOM_E_DATA && loom_status_code(status) != LOOM_E_RUNTIME))
@@ -92,6 +116,8 @@ static loom_status *with_lengths(const run *r, loom_status *status) {
         differ = differ || (first >= 0 && first != s->n_elements);
         first = s->n_elements;
     }
+    if (differ && strstr(loom_status_message(status), "unequal lengths"))
+        status = with_place(r->program->program, status);
     if (differ) loom_status_note(status, "elements of the streams: %s", text.data);
     loom_buffer_free(&text);
     return status;

@@ -5,9 +5,7 @@
 #include <string.h>
 
 static loom_status *out_of_range(const evaluation *ev, const loom_node *n, int64_t i, int64_t length) {
-    loom_status *status = fail(ev, n, "index %" PRId64 " is outside an array of length %" PRId64, i, length);
-    if (length == 0) return loom_status_note(status, "hint: the array is empty");
-    return loom_status_note(status, "hint: indices go from 0 to %" PRId64, length - 1);
+    return fail_trap(ev, n, LOOM_TRAP_INDEX, 0, i, length);
 }
 
 /* ---- claims and extents ---- */
@@ -34,18 +32,7 @@ static loom_status *eval_claim(evaluation *ev, const loom_node *n, slot *result)
     for (uint32_t level = 0; level < 32; level++) {
         if (!(n->aux >> level & 1)) continue;
         int64_t wanted = operand_i64(ev, n, claim), other = other_length(a->leaves[0], level, wanted);
-        if (other >= 0) {
-            const loom_program *p = ev->program;
-            loom_span from = p->nodes[loom_operand(p, n, claim)].span;
-            loom_status *status = fail(ev, n, "a length of %" PRId64 " is claimed at level %" PRIu32 ", found %" PRId64,
-                                       wanted, level, other);
-            if (from.line) {
-                loom_status_note(status, "the claimed length comes from line %" PRIu32 ":%" PRIu32, from.line,
-                                 from.column);
-            }
-            return loom_status_note(status,
-                                    "hint: level 0 is the outermost; leave the size out of the type to claim nothing");
-        }
+        if (other >= 0) return fail_trap(ev, n, LOOM_TRAP_CLAIM, claim - 1, other, wanted);
         claim++;
     }
     *result = take_operand(ev, n, 0);
@@ -79,7 +66,7 @@ static loom_status *eval_literal(evaluation *ev, const loom_node *n, slot *resul
 
 static loom_status *eval_iota(evaluation *ev, const loom_node *n, slot *result) {
     int64_t count = operand_i64(ev, n, 0);
-    if (count < 0) return fail(ev, n, "iota of %" PRId64 ", expected a length of 0 or more", count);
+    if (count < 0) return fail_trap(ev, n, LOOM_TRAP_COUNT, 0, count, 0);
     array_builder b;
     const type_info *element = type_of_id(ev, n->type)->element;
     LOOM_TRY(array_builder_start(&b, &ev->heap, element, count));
@@ -96,7 +83,7 @@ static loom_status *eval_iota(evaluation *ev, const loom_node *n, slot *result) 
 
 static loom_status *eval_replicate(evaluation *ev, const loom_node *n, slot *result) {
     int64_t count = operand_i64(ev, n, 0);
-    if (count < 0) return fail(ev, n, "replicate of %" PRId64 ", expected a length of 0 or more", count);
+    if (count < 0) return fail_trap(ev, n, LOOM_TRAP_COUNT, 0, count, 0);
     array_builder b;
     LOOM_TRY(array_builder_start(&b, &ev->heap, type_of_id(ev, n->type)->element, count));
     LOOM_TRY(array_builder_repeat(&b, operand(ev, n, 1), count));
@@ -109,10 +96,7 @@ static loom_status *eval_zip(evaluation *ev, const loom_node *n, slot *result) {
     int64_t length = operand(ev, n, 0).array->length;
     for (uint32_t i = 0; i < n->n_operands; i++) {
         const array *a = operand(ev, n, i).array;
-        if (a->length != length) {
-            loom_status *status = fail(ev, n, "zip of arrays of lengths %" PRId64 " and %" PRId64, length, a->length);
-            return loom_status_note(status, "hint: lengths must agree; `take` cuts the longer one");
-        }
+        if (a->length != length) return fail_trap(ev, n, LOOM_TRAP_LENGTHS, 0, length, a->length);
         for (uint32_t k = 0; k < a->n_leaves; k++) {
             zipped->leaves[element->first_leaf[i] + k] = object_ref(a->leaves[k]);
         }
@@ -180,15 +164,13 @@ static loom_status *slice_range(evaluation *ev, const loom_node *n, int64_t leng
         if (n->aux >> k & 1) given[k] = operand_i64(ev, n, next++);
     }
     int64_t step = n->aux & 4 ? given[2] : 1;
-    if (step == 0) return fail(ev, n, "a slice with step 0");
+    if (step == 0) return fail_trap(ev, n, LOOM_TRAP_SLICE_STEP, 0, 0, 0);
     int64_t from = n->aux & 1 ? given[0] : step > 0 ? 0 : length - 1;
     int64_t to = n->aux & 2 ? given[1] : step > 0 ? length : -1;
-    bool good = step > 0 ? from >= 0 && from <= to && to <= length : to >= -1 && to <= from && from <= length - 1;
-    if (!good) {
-        loom_status *status = fail(ev, n, "slice [%" PRId64 ":%" PRId64 ":%" PRId64 "] of an array of length %" PRId64,
-                                   from, to, step, length);
-        return loom_status_note(status, step > 0 ? "hint: expected 0 <= from <= to <= length"
-                                                 : "hint: with a negative step, expected -1 <= to <= from < length");
+    bool down = step < 0, ordered = down ? to >= -1 && to <= from : from >= 0 && from <= to;
+    if (!ordered) return fail_trap(ev, n, LOOM_TRAP_SLICE_ORDER, down, from, to);
+    if (down ? from >= length : to > length) {
+        return fail_trap(ev, n, LOOM_TRAP_SLICE_END, down, down ? from : to, length);
     }
     uint64_t span = step > 0 ? (uint64_t)(to - from) : (uint64_t)(from - to);
     uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;

@@ -11,9 +11,14 @@
 static loom_status *note_path(const evaluation *ev, loom_status *status) {
     if (!status || ev->n_path == 0) return status;
     loom_buffer text = {0};
-    for (uint32_t i = ev->n_path; i-- > 0;)
-        loom_buffer_printf(&text, "%s%" PRId64, text.length ? ", " : "", ev->path[i]);
-    loom_status_note(status, "at element [%s] (outermost index first)", text.data);
+    uint32_t n = ev->path_in_stream ? ev->n_path - 1 : ev->n_path;
+    for (uint32_t i = n; i-- > 0;) loom_buffer_printf(&text, "%s%" PRId64, text.length ? ", " : "", ev->path[i]);
+    if (!ev->path_in_stream) {
+        loom_status_note(status, "at element [%s] (outermost index first)", text.data);
+    } else {
+        loom_status_note(status, "at element %" PRId64 " of the stream", ev->options->stream_first + ev->path[n]);
+        if (n > 0) loom_status_note(status, "there at element [%s] (outermost index first)", text.data);
+    }
     loom_buffer_free(&text);
     return status;
 }

@@ -21,6 +21,17 @@ loom_status *fail(const evaluation *ev, const loom_node *n, const char *format, 
     return placed(ev, n, LOOM_E_RUNTIME, text);
 }
 
+loom_status *fail_trap(const evaluation *ev, const loom_node *n, loom_trap trap, uint32_t detail, int64_t a,
+                       int64_t b) {
+    const loom_program *p = ev->program;
+    loom_arena *arena = loom_arena_create(0);
+    loom_trap_text text = loom_trap_describe(arena, p, n, trap, detail);
+    const char *file = n->span.file < p->n_files ? p->files[n->span.file].name : NULL;
+    loom_status *status = loom_trap_error(file, n->span, text, a, b);
+    loom_arena_destroy(arena);
+    return status;
+}
+
 loom_status *place_error(const evaluation *ev, const loom_node *n, loom_status *status) {
     if (!status || loom_status_span(status).line != 0) return status;
     loom_status *with_place = placed(ev, n, loom_status_code(status), loom_status_message(status));
@@ -82,8 +93,7 @@ static loom_status *eval_prim(evaluation *ev, const loom_node *n, slot *result) 
     if (info->can_trap) {
         const char *what;
         if (prim_failure(n->prim, type, 1, b.raw, &what) == 0) {
-            loom_status *status = fail(ev, n, "%s in `%s`", what, info->name);
-            return loom_status_note(status, "hint: test for it before, with `if` or `filter`");
+            return fail_trap(ev, n, LOOM_TRAP_PRIM, 0, loom_scalar_load(type, b.raw).i, 0);
         }
     }
     prim_kernel(n->prim, type)(1, result->raw, a.raw, b.raw, c.raw);
@@ -157,7 +167,7 @@ static loom_status *eval_while(evaluation *ev, const loom_node *n, slot *result)
 }
 
 static loom_status *eval_assert(evaluation *ev, const loom_node *n, slot *result) {
-    if (!operand(ev, n, 0).b) return fail(ev, n, "assertion failed");
+    if (!operand(ev, n, 0).b) return fail_trap(ev, n, LOOM_TRAP_ASSERT, 0, 0, 0);
     *result = take_operand(ev, n, 1);
     return NULL;
 }
@@ -212,10 +222,21 @@ static loom_status *eval_op(evaluation *ev, loom_node_id id, slot *result) {
     return loom_error(LOOM_E_INTERNAL, "operation %u in a body", n->op);
 }
 
+/* Does the node visit the elements of a stream? In a stage's function over a chunk: an array as long as the chunk. */
+static bool visits_stream(evaluation *ev, const loom_node *n) {
+    if (n->op >= LOOM_OP_SEQ_ROWS) return n->op != LOOM_OP_SEQ_GROUP;
+    if (ev->options->stream_count == 0 || n->n_operands == 0) return false;
+    uint32_t last = n->n_operands - 1;
+    const array *a = operand_type(ev, n, last)->kind == LOOM_T_ARRAY ? operand(ev, n, last).array : NULL;
+    return a && a->length == ev->options->stream_count;
+}
+
 static loom_status *eval_node(evaluation *ev, loom_node_id id) {
     const loom_node *n = &ev->program->nodes[id];
     slot result = {.raw = {0}};
+    uint32_t n_path = ev->n_path;
     loom_status *status = eval_op(ev, id, &result);
+    if (ev->n_path > n_path) ev->path_in_stream = visits_stream(ev, n);
     if (status) return place_error(ev, n, status);
     if (heap_exhausted(&ev->heap)) return place_error(ev, n, heap_over(&ev->heap, 0));
     LOOM_TRY(check_effort(ev, n));

@@ -4,6 +4,7 @@
 
 #include "compiler/interp/interp.h"
 #include "compiler/ir/prim.h"
+#include "compiler/ir/trap.h"
 #include "value.h"
 
 /* A kernel applies one primitive to n operands of a type; results and operands are plain arrays of scalars. */
@@ -41,7 +42,8 @@ typedef struct evaluation {
     uint64_t random;        /* state of the generator for splits; 0: none */
     int64_t path[MAX_PATH]; /* indices of elements that an error came from, innermost first */
     uint32_t n_path;
-    char *strip_memory; /* lanes of a strip: bodies run by strips hold no others, so one is enough */
+    bool path_in_stream; /* the outermost of them counts elements of a stream */
+    char *strip_memory;  /* lanes of a strip: bodies run by strips hold no others, so one is enough */
     size_t strip_bytes;
     struct fft_plan *plans;
 } evaluation;
@@ -74,6 +76,9 @@ LOOM_MUST_USE static inline loom_status *count_turn(evaluation *ev, const loom_n
 
 /* An error of a running program at a node. */
 LOOM_MUST_USE loom_status *fail(const evaluation *ev, const loom_node *n, const char *format, ...) LOOM_PRINTF(3, 4);
+/* One of the errors that compiled code reports too, in the same words. */
+LOOM_MUST_USE loom_status *fail_trap(const evaluation *ev, const loom_node *n, loom_trap trap, uint32_t detail,
+                                     int64_t a, int64_t b);
 /* Puts a place on an error that has none (memory, sizes). NULL stays NULL. */
 loom_status *place_error(const evaluation *ev, const loom_node *n, loom_status *status);
 /* The element that an error came from. NULL stays NULL. */

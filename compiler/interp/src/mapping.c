@@ -47,8 +47,7 @@ static loom_status *eval_map(evaluation *ev, const loom_node *n, slot *result) {
     for (uint32_t k = 1; k < n->n_operands; k++) {
         int64_t other = operand(ev, n, k).array->length;
         if (other == length) continue;
-        loom_status *status = fail(ev, n, "map over arrays of lengths %" PRId64 " and %" PRId64, length, other);
-        return loom_status_note(status, "hint: lengths must agree; `take` cuts the longer one");
+        return fail_trap(ev, n, LOOM_TRAP_LENGTHS, 0, length, other);
     }
     array_builder sink;
     LOOM_TRY(array_builder_start(&sink, &ev->heap, type_of_id(ev, n->type)->element, length));
@@ -107,9 +106,7 @@ static loom_status *eval_generate(evaluation *ev, const loom_node *n, slot *resu
     int64_t extents[3] = {1, 1, 1}, total = 1;
     for (uint32_t k = 0; k < rank; k++) {
         extents[k] = operand_i64(ev, n, k);
-        if (extents[k] < 0) {
-            return fail(ev, n, "generate with an extent of %" PRId64 ", expected 0 or more", extents[k]);
-        }
+        if (extents[k] < 0) return fail_trap(ev, n, LOOM_TRAP_COUNT, 0, extents[k], 0);
         if (__builtin_mul_overflow(total, extents[k], &total))
             return fail(ev, n, "generate of more than 2^63 elements");
     }
@@ -148,10 +145,7 @@ static loom_status *eval_fold(evaluation *ev, const loom_node *n, slot *result) 
 static loom_status *eval_fold1(evaluation *ev, const loom_node *n, slot *result) {
     const array *a = operand(ev, n, 0).array;
     const type_info *element = operand_type(ev, n, 0)->element;
-    if (a->length == 0) {
-        return loom_status_note(fail(ev, n, "fold1 of an empty array"),
-                                "hint: `fold` with a neutral element has a value for it");
-    }
+    if (a->length == 0) return fail_trap(ev, n, LOOM_TRAP_EMPTY, 0, 0, 0);
     slot first = element_at(&ev->heap, element, a->leaves, 0);
     return fold_range(ev, body_of(ev, n, 0), element, a, 1, a->length, first, result);
 }

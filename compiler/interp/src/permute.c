@@ -135,10 +135,7 @@ static loom_status *eval_spread(evaluation *ev, const loom_node *n, bool combine
     for (const type_info *t = operand_type(ev, n, 1); t->kind == LOOM_T_ARRAY; t = t->element) d++;
     array *places = operand(ev, n, 1).array, *values = operand(ev, n, 2).array;
     if (!column_same_shape(places->leaves[0], values->leaves[0], d)) {
-        loom_status *status =
-            fail(ev, n, "indices and values differ in shape (%" PRId64 " and %" PRId64 " at the outermost level)",
-                 places->length, values->length);
-        return loom_status_note(status, "hint: there must be one index for each value");
+        return fail_trap(ev, n, LOOM_TRAP_LENGTHS, 0, places->length, values->length);
     }
     LOOM_TRY(array_writable(ev, s.type->element, take_operand(ev, n, 0).array, &s.target));
     const column *c = s.target->leaves[0];
@@ -159,10 +156,7 @@ static loom_status *gather_flat(evaluation *ev, const loom_node *n, column *from
     builder_start(&b, &ev->heap, from->dtype, from->depth, places->length);
     for (int64_t i = 0; i < places->length; i++) {
         if (at[i] < 0 || at[i] >= from->length) {
-            loom_status *status =
-                fail(ev, n, "gather: index %" PRId64 " is outside an array of length %" PRId64, at[i], from->length);
-            return loom_status_note(status,
-                                    "hint: indices go from 0 to length - 1; `backpermute` leaves what is outside");
+            return fail_trap(ev, n, LOOM_TRAP_INDEX, 0, at[i], from->length);
         }
         LOOM_TRY(builder_element(&b, from, at[i]));
     }

@@ -97,10 +97,8 @@ static loom_status *eval_unflatten(evaluation *ev, const loom_node *n, slot *res
     const array *a = operand(ev, n, 2).array;
     if (extents[0] < 0 || extents[1] < 0 || __builtin_mul_overflow(extents[0], extents[1], &product) ||
         product != a->length) {
-        loom_status *status =
-            fail(ev, n, "unflatten into %" PRId64 " rows of %" PRId64 ", but the array has %" PRId64 " elements",
-                 extents[0], extents[1], a->length);
-        return loom_status_note(status, "hint: rows times their length must be the number of elements");
+        product = (int64_t)((uint64_t)extents[0] * (uint64_t)extents[1]);
+        return fail_trap(ev, n, LOOM_TRAP_UNFLATTEN, 0, product, a->length);
     }
     return array_nest(ev, type_of_id(ev, n->type)->element, operand(ev, n, 2).array, 2, extents, &result->array);
 }

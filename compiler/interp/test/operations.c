@@ -105,8 +105,10 @@ LOOM_TEST(interp_arrays, claims) {
     finish(&b, NODE(&b, CLAIM, "[][]f64", 3, param(&b, 0), param(&b, 1), param(&b, 2)));
     EXPECT(&b, "[[1, 2], [3, 4]]", "f64 [[1, 2], [3, 4]]", "i64 2", "i64 2");
     EXPECT(&b, "[]", "f64^2 []", "i64 0", "i64 17"); /* no rows: any claim about them holds */
-    EXPECT_ERROR(&b, "a length of 3 is claimed at level 0, found 2", "f64 [[1, 2], [3, 4]]", "i64 3", "i64 2");
-    EXPECT_ERROR(&b, "a length of 2 is claimed at level 1, found 1", "f64 [[1, 2], [3]]", "i64 2", "i64 2");
+    EXPECT_ERROR(&b, "a length of 3 is claimed at level 0 (test.weft:1:1), found 2", "f64 [[1, 2], [3, 4]]", "i64 3",
+                 "i64 2");
+    EXPECT_ERROR(&b, "a length of 2 is claimed at level 1 (test.weft:1:1), found 1", "f64 [[1, 2], [3]]", "i64 2",
+                 "i64 2");
     done(&b);
     b = START("[][]f64", "i64");
     finish(&b, NODE(&b, CLAIM, "[][]f64", 2, param(&b, 0), param(&b, 1)));
@@ -156,7 +158,7 @@ LOOM_TEST(interp_arrays, index) {
     EXPECT_ERROR(&b, "index 2 is outside an array of length 2", "i64 [[1, 2, 3], [4, 5, 6]]", "i64 2", "i64 0");
     EXPECT_ERROR(&b, "index -1 is outside an array of length 3", "i64 [[1, 2, 3], [4, 5, 6]]", "i64 0", "i64 -1");
     EXPECT_ERROR(&b, "index 1 is outside an array of length 1", "i64 [[1], [2, 3]]", "i64 0", "i64 1");
-    EXPECT_ERROR(&b, "the array is empty", "i64^2 []", "i64 0", "i64 1");
+    EXPECT_ERROR(&b, "index 0 is outside an array of length 0", "i64^2 []", "i64 0", "i64 1");
     done(&b);
 }
 
@@ -177,9 +179,9 @@ LOOM_TEST(interp_arrays, slices) {
     EXPECT(&b, "[6, 4, 2]", xs, "i64 6", "i64 1", "i64 -2");
     EXPECT(&b, "[]", xs, "i64 3", "i64 3", "i64 1");
     EXPECT(&b, "[]", xs, "i64 7", "i64 7", "i64 1");
-    EXPECT_ERROR(&b, "slice [5:2:1] of an array of length 7", xs, "i64 5", "i64 2", "i64 1");
-    EXPECT_ERROR(&b, "slice [0:8:1]", xs, "i64 0", "i64 8", "i64 1");
-    EXPECT_ERROR(&b, "slice [-1:3:1]", xs, "i64 -1", "i64 3", "i64 1");
+    EXPECT_ERROR(&b, "slice from 5 to 2", xs, "i64 5", "i64 2", "i64 1");
+    EXPECT_ERROR(&b, "slice up to 8 of an array of length 7", xs, "i64 0", "i64 8", "i64 1");
+    EXPECT_ERROR(&b, "slice from -1 to 3", xs, "i64 -1", "i64 3", "i64 1");
     EXPECT_ERROR(&b, "step 0", xs, "i64 0", "i64 3", "i64 0");
     done(&b);
     b = START("[][]i64");
@@ -450,9 +452,8 @@ LOOM_TEST(interp_shapes, flatten_and_unflatten) {
     EXPECT(&b, "[1, 2, 3, 4, 5, 6]; [[1, 2, 3], [4, 5, 6]]", "i64 [[1, 2], [3, 4], [5, 6]]", "i64 2", "i64 3");
     EXPECT(&b, "[1, 2, 3]; [[1], [2], [3]]", "i64 [[1], [], [2, 3]]", "i64 3", "i64 1");
     EXPECT(&b, "[]; [[], []]", "i64^2 []", "i64 2", "i64 0");
-    EXPECT_ERROR(&b, "unflatten into 2 rows of 2, but the array has 3 elements", "i64 [[1], [], [2, 3]]", "i64 2",
-                 "i64 2");
-    EXPECT_ERROR(&b, "unflatten into -1 rows", "i64 [[1], [], [2, 3]]", "i64 -1", "i64 -3");
+    EXPECT_ERROR(&b, "unflatten to", "i64 [[1], [], [2, 3]]", "i64 2", "i64 2");
+    EXPECT_ERROR(&b, "unflatten to", "i64 [[1], [], [2, 3]]", "i64 -1", "i64 -3");
     done(&b);
 }
 
@@ -477,7 +478,7 @@ LOOM_TEST(interp_permute, histogram) {
     finish(&b, histogram(&b, LOOM_PRIM_ADD, "[]i64", 1));
     EXPECT(&b, "[11, 20, 33]", "i64 [10, 20, 30]", "i64 [0, 2, 2, -1, 3]", "i64 [1, 1, 2, 7, 7]");
     EXPECT(&b, "[10]", "i64 [10]", "i64^1 []", "i64^1 []");
-    EXPECT_ERROR(&b, "indices and values differ in shape (2 and 1", "i64 [1]", "i64 [0, 0]", "i64 [1]");
+    EXPECT_ERROR(&b, "indices and values differ in shape: 2 and 1 elements", "i64 [1]", "i64 [0, 0]", "i64 [1]");
     done(&b);
 }
 
@@ -537,7 +538,7 @@ LOOM_TEST(interp_permute, gather) {
     EXPECT(&b, "[[30, 10], [20, 20]]", "i64 [10, 20, 30]", "i64 [[2, 0], [1, 1]]");
     EXPECT(&b, "[[30], [], [20, 20]]", "i64 [10, 20, 30]", "i64 [[2], [], [1, 1]]");
     EXPECT(&b, "[[], []]", "i64 [10]", "i64 [[], []]");
-    EXPECT_ERROR(&b, "gather: index 3 is outside an array of length 3", "i64 [10, 20, 30]", "i64 [[2], [], [1, 3]]");
+    EXPECT_ERROR(&b, "index 3 is outside an array of length 3", "i64 [10, 20, 30]", "i64 [[2], [], [1, 3]]");
     done(&b);
     b = START("[][]i64", "[]i64");
     finish(&b, NODE(&b, GATHER, "[][]i64", 0, param(&b, 0), param(&b, 1)));

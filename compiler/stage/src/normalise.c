@@ -393,7 +393,10 @@ loom_status *loom_normalise(loom_arena *arena, const loom_program *p, loom_progr
     loom_type_id *types = LOOM_NEW_ARRAY(arena, loom_type_id, b.n_params + 1);
     for (uint32_t i = 0; i < b.n_params; i++) types[i] = loom_copy_type(to, p, p->nodes[b.first + i].type);
     loom_body_id body = loom_build_open(to, b.n_params, types, (loom_span){0});
-    for (uint32_t i = 0; i < b.n_params; i++) z.map[b.first + i] = loom_build_param(to, body, i);
+    for (uint32_t i = 0; i < b.n_params; i++) {
+        z.map[b.first + i] = loom_build_param(to, body, i);
+        to->nodes[z.map[b.first + i]].span = p->nodes[b.first + i].span;
+    }
     for (loom_node_id n = loom_scope_first(z.scope, f->body); n != LOOM_NONE;
          n = loom_scope_next(z.scope, f->body, n)) {
         const loom_node *node = &p->nodes[n];

@@ -379,6 +379,7 @@ static loom_program *one_round(loom_arena *arena, const loom_program *from, uint
     loom_node_id *params = LOOM_NEW_ARRAY(arena, loom_node_id, b.n_params + 1);
     for (uint32_t i = 0; i < b.n_params; i++) {
         params[i] = loom_build_param(to, body, i);
+        to->nodes[params[i]].span = from->nodes[b.first + i].span;
         uint32_t leaf = 0;
         if (arguments && arguments[i])
             params[i] = known_node(&r, params[i], types[i], arguments[i], &leaf, from->nodes[b.first + i].span);

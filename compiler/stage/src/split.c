@@ -333,7 +333,10 @@ static loom_body_id open_function(graph_build *g, emitter *e, const stage_need *
     }
     for (uint32_t i = 0; i < n_extra; i++) types[n_inputs + i] = extra[i];
     loom_body_id body = loom_build_open(g->to, n_inputs + n_extra, types, (loom_span){0});
-    for (uint32_t i = 0; i < n_inputs; i++) e->map[nodes[i]] = loom_build_param(g->to, body, i);
+    for (uint32_t i = 0; i < n_inputs; i++) {
+        e->map[nodes[i]] = loom_build_param(g->to, body, i);
+        g->to->nodes[e->map[nodes[i]]].span = s->p->nodes[nodes[i]].span;
+    }
     return body;
 }
 

@@ -223,7 +223,10 @@ static loom_body_id emit_body(syn_elab *e, syn_body *body) {
         types[i] = loom_syn_core_type(e, body->params[i]->type);
     }
     loom_body_id id = loom_build_open(e->program, body->n_params, types, body->span);
-    for (uint32_t i = 0; i < body->n_params; i++) body->params[i]->id = loom_build_param(e->program, id, i);
+    for (uint32_t i = 0; i < body->n_params; i++) {
+        body->params[i]->id = loom_build_param(e->program, id, i);
+        e->program->nodes[body->params[i]->id].span = body->params[i]->span;
+    }
     for (size_t i = 0; i < body->nodes.count; i++) {
         if (body->nodes.at[i]->used && !emit_node(e, body->nodes.at[i])) return LOOM_NONE;
     }

@@ -293,7 +293,10 @@ static syn_body *open_params(syn_elab *e, const syn_decl *decl, syn_value ***arg
     for (uint32_t i = 0; i < n; i++) types[i] = loom_syn_ty_var(e, 0);
     syn_body *body = loom_syn_open(e, B_FUNCTION, n, types, decl->span);
     *args = LOOM_NEW_ARRAY(e->arena, syn_value *, n ? n : 1);
-    for (uint32_t i = 0; i < n; i++) (*args)[i] = loom_syn_node_value(e, body->params[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        body->params[i]->span = decl->function->params[i]->span; /* where a size may come from, for messages */
+        (*args)[i] = loom_syn_node_value(e, body->params[i]);
+    }
     return body;
 }
 

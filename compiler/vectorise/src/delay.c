@@ -24,52 +24,60 @@ bool vec_is_delayed(loom_op op) {
 
 /* ---- conditions that must hold ---- */
 
+/* What must hold, by its error. INDEX: 0 <= lower < size; SLICE_ORDER: 0 <= lower <= upper; SLICE_END: upper <= size.
+ */
 typedef struct range_check {
-    leaf lower, upper; /* 0 <= lower <= upper <= size */
-    leaf size;
-    bool index; /* 0 <= lower < size */
+    loom_trap trap;
+    uint32_t detail;
+    leaf lower, upper, size;
+    leaf shown[2]; /* the numbers of the message */
 } range_check;
+
+static loom_lexpr_id range_holds(vec *v, const range_check *r, loom_lexpr_id low, loom_lexpr_id high,
+                                 loom_lexpr_id size) {
+    if (r->trap == LOOM_TRAP_SLICE_END) return vec_x_prim2(v, LOOM_PRIM_LE, high, size);
+    loom_lexpr_id from = vec_x_prim2(v, LOOM_PRIM_GE, low, vec_x_int(v, 0));
+    loom_lexpr_id to =
+        r->trap == LOOM_TRAP_INDEX ? vec_x_prim2(v, LOOM_PRIM_LT, low, size) : vec_x_prim2(v, LOOM_PRIM_LE, low, high);
+    return vec_x_prim2(v, LOOM_PRIM_AND, from, to);
+}
 
 static bool build_range(vec *v, void *argument, val *result) {
     range_check *r = argument;
-    loom_lexpr_id low, high, size;
+    loom_lexpr_id low, high, size, shown;
     leaf *at;
-    if (!vec_to_expr(v, &r->lower, &low) || !vec_to_expr(v, &r->size, &size)) return false;
-    loom_lexpr_id ok = vec_x_prim2(v, LOOM_PRIM_GE, low, vec_x_int(v, 0));
-    if (r->index) {
-        ok = vec_x_prim2(v, LOOM_PRIM_AND, ok, vec_x_prim2(v, LOOM_PRIM_LT, low, size));
-        high = size;
-    } else {
-        if (!vec_to_expr(v, &r->upper, &high)) return false;
-        ok = vec_x_prim2(v, LOOM_PRIM_AND, ok, vec_x_prim2(v, LOOM_PRIM_LE, low, high));
-        ok = vec_x_prim2(v, LOOM_PRIM_AND, ok, vec_x_prim2(v, LOOM_PRIM_LE, high, size));
-    }
+    if (!vec_to_expr(v, &r->lower, &low) || !vec_to_expr(v, &r->upper, &high) || !vec_to_expr(v, &r->size, &size))
+        return false;
     *result = vec_leaves_of(v, 3, &at);
-    at[0] = vec_expr_leaf(v, ok);
-    at[1] = vec_expr_leaf(v, low);
-    at[2] = vec_expr_leaf(v, high);
+    at[0] = vec_expr_leaf(v, range_holds(v, r, low, high, size));
+    for (uint32_t i = 0; i < 2; i++) {
+        if (!vec_to_expr(v, &r->shown[i], &shown)) return false;
+        at[1 + i] = vec_expr_leaf(v, shown);
+    }
     return true;
 }
 
 static bool range_known(const range_check *r) {
     int64_t low, high, size;
-    if (!vec_is_int(&r->lower, &low) || !vec_is_int(&r->size, &size) || low < 0) return false;
-    if (r->index) return low < size;
-    return vec_is_int(&r->upper, &high) && low <= high && high <= size;
+    if (r->trap != LOOM_TRAP_SLICE_END && (!vec_is_int(&r->lower, &low) || low < 0)) return false;
+    if (r->trap != LOOM_TRAP_SLICE_ORDER && !vec_is_int(&r->size, &size)) return false;
+    if (r->trap == LOOM_TRAP_INDEX) return low < size;
+    if (!vec_is_int(&r->upper, &high)) return false;
+    return r->trap == LOOM_TRAP_SLICE_ORDER ? low <= high : high <= size;
 }
 
 /* True in *proven where nothing is left to check at run time. */
-static bool check_range(vec *v, const loom_node *n, range_check *r, const char *format, bool *proven) {
+static bool check_range(vec *v, const loom_node *n, range_check *r, bool *proven) {
     *proven = range_known(r);
     if (*proven) return true;
     if (!v->in_op) {
         *proven = !vec_unguarded(v, 0); /* an operation that stands before its users, and not skipped */
-        return vec_emit_check(v, n, build_range, r, format, NULL);
+        return vec_emit_check(v, n, build_range, r, vec_trap(v, n, r->trap, r->detail));
     }
     val x;
     if (!build_range(v, r, &x)) return false;
     loom_lexpr_id numbers[2] = {x.at[1].id, x.at[2].id};
-    vec_x_check(v, x.at[0].id, numbers[0], numbers, 2, loom_lifted_site(v->l, n->span, format, NULL));
+    vec_x_check(v, x.at[0].id, numbers[0], numbers, 2, vec_site(v, n, r->trap, r->detail));
     return true;
 }
 
@@ -94,6 +102,25 @@ static val one_leaf(vec *v, leaf x) {
     return y;
 }
 
+/* Ascending: 0 <= from <= to <= size. Descending: -1 <= to <= from < size, that is the same of to + 1 and from + 1. */
+static bool check_slice(vec *v, const loom_node *n, const leaf *from, const leaf *to, const leaf *size, bool down,
+                        bool *proven) {
+    range_check r = {LOOM_TRAP_SLICE_ORDER, down, *from, *to, *size, {*from, *to}};
+    if (down) {
+        leaf one = vec_int_leaf(1);
+        if (!vec_scalar_prim(v, n, LOOM_PRIM_ADD, to, &one, &r.lower)) return false;
+        if (!vec_scalar_prim(v, n, LOOM_PRIM_ADD, from, &one, &r.upper)) return false;
+    }
+    bool ordered;
+    if (!check_range(v, n, &r, &ordered)) return false;
+    r.trap = LOOM_TRAP_SLICE_END;
+    r.shown[0] = down ? *from : *to;
+    r.shown[1] = *size;
+    if (!check_range(v, n, &r, proven)) return false;
+    *proven = *proven && ordered;
+    return true;
+}
+
 static bool delay_slice(vec *v, const loom_node *n, const val *ops, val *result) {
     extent e, length;
     if (!has_length(v, n, &ops[0], &e)) return false;
@@ -113,14 +140,8 @@ static bool delay_slice(vec *v, const loom_node *n, const val *ops, val *result)
     }
     if (given_from) from = *given_from;
     if (given_to) to = *given_to;
-    range_check r = {from, to, size, false};
-    if (step < 0) { /* -1 <= to <= from < size, shifted by one */
-        leaf one = vec_int_leaf(1);
-        if (!vec_scalar_prim(v, n, LOOM_PRIM_ADD, &to, &one, &r.lower)) return false;
-        if (!vec_scalar_prim(v, n, LOOM_PRIM_ADD, &from, &one, &r.upper)) return false;
-    }
     bool proven;
-    if (!check_range(v, n, &r, "slice {a}:{b} is out of range", &proven)) return false;
+    if (!check_slice(v, n, &from, &to, &size, step < 0, &proven)) return false;
     if (!vec_slice_extent(v, n, &from, &to, step, &length)) return false;
     val *parts = LOOM_NEW_ARRAY(v->scratch, val, 3);
     parts[0] = ops[0];
@@ -129,8 +150,7 @@ static bool delay_slice(vec *v, const loom_node *n, const val *ops, val *result)
     closure *c = vec_new_closure(v, PULL_SLICE, n, NULL, parts, 3);
     /* A check in the same operation raises and goes on: what follows must stay in memory by itself. */
     c->checked = !proven;
-    if (c->checked)
-        c->site = loom_lifted_site(v->l, n->span, "index {a} is out of range for an array of length {b}", NULL);
+    if (c->checked) c->site = vec_site(v, n, LOOM_TRAP_INDEX, 0);
     *result = vec_closure_leaves(v, c, &ops[0], 1, &length, 1);
     return true;
 }
@@ -189,9 +209,10 @@ static bool delay_update(vec *v, const loom_node *n, const val *ops, val *result
     for (uint32_t i = 0; i < k && ops[0].n; i++) {
         extent e = ops[0].at[0].own[i];
         if (vec_is_unknown(e)) return vec_refuse(v, n, "an inner extent that is not known here");
-        range_check r = {ops[2 + i].at[0], ops[2 + i].at[0], vec_extent_leaf(v, e), true};
+        leaf at = ops[2 + i].at[0], size = vec_extent_leaf(v, e);
+        range_check r = {LOOM_TRAP_INDEX, 0, at, at, size, {at, size}};
         bool proven;
-        if (!check_range(v, n, &r, "index {a} is out of range for an array of length {b}", &proven)) return false;
+        if (!check_range(v, n, &r, &proven)) return false;
     }
     closure *c = vec_new_closure(v, PULL_UPDATE, n, NULL, ops, n->n_operands);
     c->n_wanted = k;
@@ -282,7 +303,7 @@ static bool build_product(vec *v, void *argument, val *result) {
 }
 
 static bool delay_unflatten(vec *v, const loom_node *n, const val *ops, val *result) {
-    static const char *const format = "unflatten to {a} elements, but the array has {b}";
+    loom_trap_text text = vec_trap(v, n, LOOM_TRAP_UNFLATTEN, 0);
     extent *extents = LOOM_NEW_ARRAY(v->scratch, extent, 2), length;
     const val *array = &ops[2];
     if (!has_length(v, n, array, &length)) return false;
@@ -292,18 +313,18 @@ static bool delay_unflatten(vec *v, const loom_node *n, const val *ops, val *res
         return false;
     int64_t product, size;
     bool proven = vec_is_int(&c.product, &product) && vec_is_int(&c.size, &size) && product == size;
-    if (!proven && !v->in_op && !vec_emit_check(v, n, build_product, &c, format, NULL)) return false;
+    if (!proven && !v->in_op && !vec_emit_check(v, n, build_product, &c, text)) return false;
     closure *d = vec_new_closure(v, PULL_UNFLATTEN, n, NULL, array, 1);
     if (!proven && !v->in_op && vec_unguarded(v, 0)) {
         d->checked = true;
-        d->site = loom_lifted_site(v->l, n->span, format, NULL);
+        d->site = vec_site(v, n, LOOM_TRAP_UNFLATTEN, 0);
     }
     if (!proven && v->in_op) {
         val x;
         if (!build_product(v, &c, &x)) return false;
         loom_lexpr_id numbers[2] = {x.at[1].id, x.at[2].id};
         d->checked = true;
-        d->site = loom_lifted_site(v->l, n->span, format, NULL);
+        d->site = vec_site(v, n, LOOM_TRAP_UNFLATTEN, 0);
         vec_x_check(v, x.at[0].id, numbers[0], numbers, 2, d->site);
     }
     d->n_wanted = 2;
@@ -354,7 +375,7 @@ bool vec_index_value(vec *v, const loom_node *n, const val *x, const leaf *index
     for (uint32_t i = 1; i < x->n; i++) step.checked = step.checked || !vec_same_extent(e, x->at[i].own[0]);
     if (!vec_to_expr(v, index, &step.at)) return false;
     if (step.checked) {
-        step.site = loom_lifted_site(v->l, n->span, "index {a} is out of range for an array of length {b}", NULL);
+        step.site = vec_site(v, n, LOOM_TRAP_INDEX, 0);
         if (x->at[0].kind != LEAF_VALUE) { /* loads check by themselves */
             if (vec_is_unknown(e)) {
                 return vec_refuse(v, n, "an inner extent that is not known here");
@@ -492,8 +513,7 @@ bool vec_delay_body(vec *v, frame *f, const loom_node *n, const val *args, uint3
                 c->checked = c->checked || !equal;
             }
         }
-        if (c->checked)
-            c->site = loom_lifted_site(v->l, n->span, "index {a} is out of range for an array of length {b}", NULL);
+        if (c->checked) c->site = vec_site(v, n, LOOM_TRAP_INDEX, 0);
     }
     val x = vec_closure_leaves(v, c, shape, outer, own, outer);
     *result = x;

@@ -338,8 +338,7 @@ static bool pull_gather(vec *v, const closure *c, index_step at, val *element) {
 
 /* In range where the condition around holds; fusion proves it there. */
 static index_step under_condition(vec *v, const loom_node *n, loom_lexpr_id e) {
-    static const char *const format = "index {a} is out of range for an array of length {b}";
-    return (index_step){e, true, loom_lifted_site(v->l, n->span, format, NULL)};
+    return (index_step){e, true, vec_site(v, n, LOOM_TRAP_INDEX, 0)};
 }
 
 static bool inside(vec *v, const closure *c, const val *index, index_step *path, loom_lexpr_id *all) {

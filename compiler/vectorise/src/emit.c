@@ -547,7 +547,7 @@ static bool check_body(vec *v, builder build, void *argument, uint32_t *n, loom_
     return true;
 }
 
-bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, const char *format, const char *hint) {
+bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, loom_trap_text text) {
     mark m = vec_mark_here(v);
     loom_lexpr_id results[3];
     uint32_t n_results = 0;
@@ -569,7 +569,7 @@ bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, c
     vec_place_axes(v, m.n_exprs, &axes);
     loom_lop op = vec_plain_op(v, n, LOOM_LO_CHECK, &axes);
     op.body = loom_lifted_block(v->l, m.n_exprs, 0, NULL, n_results, results);
-    op.site = loom_lifted_site(v->l, n->span, format, hint);
+    op.site = loom_lifted_site(v->l, n->span, text.format, text.hint);
     share_op(v, m, &op);
     return true;
 }

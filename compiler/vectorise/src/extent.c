@@ -194,7 +194,7 @@ static bool build_count(vec *v, void *argument, val *result) {
     loom_lexpr_id e;
     leaf *at;
     if (!vec_to_expr(v, &c->count, &e)) return false;
-    loom_lsite_id site = loom_lifted_site(v->l, c->node->span, "an array cannot have {a} elements", NULL);
+    loom_lsite_id site = vec_site(v, c->node, LOOM_TRAP_COUNT, 0);
     loom_lexpr_id ok = vec_x_prim2(v, LOOM_PRIM_GE, e, vec_x_int(v, 0));
     *result = vec_leaves_of(v, 1, &at);
     at[0] = vec_expr_leaf(v, vec_x_check(v, ok, e, &e, 1, site));
@@ -284,7 +284,7 @@ static bool shared_extent(vec *v, const loom_node *n, extent a, extent b, extent
     return vec_scalar_prim(v, n, LOOM_PRIM_MIN, &x, &y, &least) && vec_as_extent(v, n, &least, e);
 }
 
-bool vec_unify(vec *v, const loom_node *n, extent a, extent b, const char *format, const char *hint, extent *e) {
+bool vec_unify(vec *v, const loom_node *n, extent a, extent b, loom_trap_text text, extent *e) {
     if (vec_is_unknown(a)) return vec_refuse(v, n, "an inner extent that is not known here");
     if (vec_is_unknown(b)) return vec_refuse(v, n, "an inner extent that is not known here");
     bool constant = b.axis != LOOM_NONE && v->l->axes[b.axis].kind == LOOM_AXIS_CONST;
@@ -293,12 +293,12 @@ bool vec_unify(vec *v, const loom_node *n, extent a, extent b, const char *forma
     if (v->in_op) {
         *e = a;
         loom_lexpr_id x = vec_x_extent(v, a), y = vec_x_extent(v, b);
-        loom_lsite_id site = loom_lifted_site(v->l, n->span, format, hint);
+        loom_lsite_id site = loom_lifted_site(v->l, n->span, text.format, text.hint);
         vec_x_check(v, vec_x_prim2(v, LOOM_PRIM_EQ, x, y), x, (loom_lexpr_id[]){x, y}, 2, site);
         return true;
     }
     equality q = {a, b};
-    if (!vec_emit_check(v, n, build_equality, &q, format, hint)) return false;
+    if (!vec_emit_check(v, n, build_equality, &q, text)) return false;
     if (vec_unguarded(v, 0)) return shared_extent(v, n, a, b, e);
     equal_axes pair = {a.axis, b.axis};
     LOOM_PUSH(v->scratch, v->equal, pair);
@@ -310,10 +310,7 @@ bool vec_common_length(vec *v, const loom_node *n, const val *xs, uint32_t n_xs,
     for (uint32_t i = 0; i < n_xs; i++) {
         for (uint32_t k = 0; k < xs[i].n; k++) {
             if (!any) *e = xs[i].at[k].own[0];
-            if (any && !vec_unify(v, n, *e, xs[i].at[k].own[0], "arrays of {a} and {b} elements are visited together",
-                                  NULL, e)) {
-                return false;
-            }
+            if (any && !vec_unify(v, n, *e, xs[i].at[k].own[0], vec_trap(v, n, LOOM_TRAP_LENGTHS, 0), e)) return false;
             any = true;
         }
     }

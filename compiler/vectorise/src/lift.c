@@ -106,7 +106,7 @@ static bool build_condition(vec *v, void *argument, val *result) {
 static bool lift_assert(vec *v, frame *f, const loom_node *n, val *result) {
     val condition;
     if (!vec_operand(v, f, n, 0, &condition) || !vec_operand(v, f, n, 1, result)) return false;
-    return vec_emit_check(v, n, build_condition, &condition, "assertion failed", NULL);
+    return vec_emit_check(v, n, build_condition, &condition, vec_trap(v, n, LOOM_TRAP_ASSERT, 0));
 }
 
 typedef struct claim_check {
@@ -140,8 +140,9 @@ static bool avoided(const vec *v, const leaf *x) {
            (x->kind == LEAF_VALUE && v->l->values[x->id].n_axes == 0);
 }
 
-static bool claim_level(vec *v, const loom_node *n, const leaf *size, uint32_t k, val *x) {
-    static const char *const format = "size claim: {a} elements, {b} expected";
+/* Claim number `claim` of the node, about level `k`. */
+static bool claim_level(vec *v, const loom_node *n, uint32_t claim, const leaf *size, uint32_t k, val *x) {
+    loom_trap_text text = vec_trap(v, n, LOOM_TRAP_CLAIM, claim);
     const extent *own = x->at[0].own;
     extent claimed = own[k];
     if (avoided(v, size)) {
@@ -151,10 +152,10 @@ static bool claim_level(vec *v, const loom_node *n, const leaf *size, uint32_t k
     bool empty = false;
     for (uint32_t i = 0; i < k; i++) empty = empty || vec_maybe_empty(v, own[i].axis);
     if (!empty && !vec_same_extent(claimed, own[k])) {
-        if (!vec_unify(v, n, own[k], claimed, format, NULL, &claimed)) return false;
+        if (!vec_unify(v, n, own[k], claimed, text, &claimed)) return false;
     } else {
         claim_check c = {*size, own[k], own, k};
-        if (!vec_emit_check(v, n, build_claim, &c, format, NULL)) return false;
+        if (!vec_emit_check(v, n, build_claim, &c, text)) return false;
         if (vec_unguarded(v, 0)) return true; /* the check may be skipped: the array keeps its own extent */
     }
     /* From here on the array has the claimed axis: equal sizes become the same axis. */
@@ -171,7 +172,8 @@ static bool lift_claim(vec *v, frame *f, const loom_node *n, val *result) {
     if (result->n == 0) return true;
     for (uint32_t k = 0, i = 1; i < n->n_operands; k++) {
         if (!(n->aux >> k & 1)) continue;
-        if (!vec_operand(v, f, n, i++, &size) || !claim_level(v, n, &size.at[0], k, result)) return false;
+        if (!vec_operand(v, f, n, i, &size) || !claim_level(v, n, i - 1, &size.at[0], k, result)) return false;
+        i++;
     }
     return true;
 }

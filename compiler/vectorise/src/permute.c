@@ -22,10 +22,8 @@ static bool unit_axes(vec *v, const loom_node *n, const val *is, const val *xs, 
         s->units[k] = is->at[0].own[k];
         for (uint32_t i = 0; i < xs->n; i++) {
             if (xs->at[i].n_own < s->n_units) return vec_refuse(v, n, "values nested less than their indices");
-            if (!vec_unify(v, n, s->units[k], xs->at[i].own[k], "arrays of {a} and {b} elements are visited together",
-                           NULL, &s->units[k])) {
+            if (!vec_unify(v, n, s->units[k], xs->at[i].own[k], vec_trap(v, n, LOOM_TRAP_LENGTHS, 0), &s->units[k]))
                 return false;
-            }
         }
     }
     return true;

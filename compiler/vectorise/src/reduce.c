@@ -332,10 +332,7 @@ static bool check_shapes(vec *v, const reduction *r) {
                     "elements that may differ in shape from the neutral element, under a map that may be empty");
             }
             shape_check c = {r->reduced, s->own[k], x->own[k + 1]};
-            if (!vec_emit_check(v, r->node, build_shape, &c, "arrays of {a} and {b} elements are visited together",
-                                NULL)) {
-                return false;
-            }
+            if (!vec_emit_check(v, r->node, build_shape, &c, vec_trap(v, r->node, LOOM_TRAP_LENGTHS, 0))) return false;
         }
     }
     return true;
@@ -420,7 +417,7 @@ static bool fold_by_reduction(vec *v, frame *f, const loom_node *n, val *result)
     if (first) {
         r.like = element_shapes(v, &array);
         if (vec_maybe_empty(v, r.reduced.axis) &&
-            !vec_emit_check(v, n, build_some, &r.reduced, "fold1 of an empty array", NULL)) {
+            !vec_emit_check(v, n, build_some, &r.reduced, vec_trap(v, n, LOOM_TRAP_EMPTY, 0))) {
             return false;
         }
     } else {

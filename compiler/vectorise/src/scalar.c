@@ -96,7 +96,7 @@ static loom_lsite_id site_of(vec *v, const loom_node *n, const leaf *args) {
     int64_t by;
     if (vec_is_int(&args[1], &by) && (shift ? by >= 0 : by != 0)) return LOOM_NONE;
     if (loom_dtype_is_unsigned(args[1].dtype) && shift) return LOOM_NONE;
-    return loom_lifted_site(v->l, n->span, shift ? "shift by {a}, which is negative" : "division by zero", NULL);
+    return vec_site(v, n, LOOM_TRAP_PRIM, 0);
 }
 
 static bool expr_prim(vec *v, frame *f, const loom_node *n, val *result) {
@@ -341,7 +341,7 @@ static bool expr_fold(vec *v, frame *f, const loom_node *n, val *result) {
     fold_turn t = {n, loom_node_body(v->p, n, 0), f, &array, first, false, LOOM_NONE};
     for (uint32_t i = 0; i < array.n; i++) t.checked = t.checked || !vec_known_equal(v, e, array.at[i].own[0]);
     if (first) {
-        t.site = loom_lifted_site(v->l, n->span, "fold1 of an empty array", NULL);
+        t.site = vec_site(v, n, LOOM_TRAP_EMPTY, 0);
         loom_lexpr_id zero = vec_x_int(v, 0);
         vec_x_check(v, vec_x_prim2(v, LOOM_PRIM_GT, count, zero), count, NULL, 0, t.site);
         if (!vec_pull(v, n, &array, (index_step){zero, true, t.site}, &initial)) return false;
@@ -349,8 +349,7 @@ static bool expr_fold(vec *v, frame *f, const loom_node *n, val *result) {
     } else if (!vec_operand(v, f, n, 0, &initial)) {
         return false;
     }
-    if (t.checked)
-        t.site = loom_lifted_site(v->l, n->span, "index {a} is out of range for an array of length {b}", NULL);
+    if (t.checked) t.site = vec_site(v, n, LOOM_TRAP_INDEX, 0);
     return initial_states(v, n, &initial, &s) && make_for(v, n, count, &s, run_fold, &t, result);
 }
 
@@ -364,7 +363,7 @@ static bool expr_assert(vec *v, frame *f, const loom_node *n, val *result) {
     *result = x;
     if (condition.at[0].kind == LEAF_CONST && condition.at[0].imm.b) return true;
     if (!vec_to_expr(v, &condition.at[0], &c)) return false;
-    loom_lsite_id site = loom_lifted_site(v->l, n->span, "assertion failed", NULL);
+    loom_lsite_id site = vec_site(v, n, LOOM_TRAP_ASSERT, 0);
     vec_x_check(v, c, c, NULL, 0, site);
     *result = vec_leaves_of(v, x.n, &at);
     for (uint32_t i = 0; i < x.n; i++) {
@@ -387,7 +386,8 @@ static bool expr_claim(vec *v, frame *f, const loom_node *n, val *result) {
         loom_lexpr_id e, d;
         leaf dim;
         extent claimed;
-        if (!vec_operand(v, f, n, i++, &size)) return false;
+        uint32_t claim = i++ - 1;
+        if (!vec_operand(v, f, n, claim + 1, &size)) return false;
         if (size.at[0].kind == LEAF_EXTENT || size.at[0].kind == LEAF_CONST) {
             if (!vec_as_extent(v, n, &size.at[0], &claimed)) return false;
             if (vec_known_equal(v, claimed, x.at[0].own[k])) continue;
@@ -401,7 +401,7 @@ static bool expr_claim(vec *v, frame *f, const loom_node *n, val *result) {
             ok =
                 vec_x_prim2(v, LOOM_PRIM_OR, ok, vec_x_prim2(v, LOOM_PRIM_EQ, vec_x_extent(v, outer), vec_x_int(v, 0)));
         }
-        loom_lsite_id site = loom_lifted_site(v->l, n->span, "size claim: {a} elements, {b} expected", NULL);
+        loom_lsite_id site = vec_site(v, n, LOOM_TRAP_CLAIM, claim);
         vec_x_check(v, ok, d, (loom_lexpr_id[]){d, e}, 2, site);
     }
     return true;

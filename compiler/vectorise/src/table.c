@@ -158,6 +158,15 @@ const char *vec_copy_text(vec *v, const char *format, ...) {
     return loom_arena_strdup(v->arena, text);
 }
 
+loom_trap_text vec_trap(vec *v, const loom_node *n, loom_trap trap, uint32_t detail) {
+    return loom_trap_describe(v->arena, v->p, n, trap, detail);
+}
+
+loom_lsite_id vec_site(vec *v, const loom_node *n, loom_trap trap, uint32_t detail) {
+    loom_trap_text text = vec_trap(v, n, trap, detail);
+    return loom_lifted_site(v->l, n->span, text.format, text.hint);
+}
+
 bool vec_refuse(vec *v, const loom_node *n, const char *format, ...) {
     va_list arguments;
     char text[400];

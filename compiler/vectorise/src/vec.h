@@ -18,6 +18,7 @@
 #define LOOM_VECTORISE_VEC_H
 
 #include "compiler/interp/interp.h"
+#include "compiler/ir/trap.h"
 #include "compiler/vectorise/vectorise.h"
 #include <assert.h>
 #include <inttypes.h>
@@ -256,7 +257,7 @@ bool vec_canonical(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loo
 bool vec_chunk_among(const vec *v, const extent *own, uint32_t n);
 /* The same, always by an operation of its own. */
 bool vec_copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value);
-bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, const char *format, const char *hint);
+bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, loom_trap_text text);
 /* Levels of the context that are not in `used` and may be empty; and the condition that none of them is. */
 uint64_t vec_unguarded(const vec *v, uint64_t used);
 loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask);
@@ -280,7 +281,7 @@ bool vec_push_level(vec *v, const loom_node *n, loom_axis_id axis);
 
 /* extent.c */
 bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e);
-bool vec_unify(vec *v, const loom_node *n, extent a, extent b, const char *format, const char *hint, extent *e);
+bool vec_unify(vec *v, const loom_node *n, extent a, extent b, loom_trap_text text, extent *e);
 bool vec_common_length(vec *v, const loom_node *n, const val *xs, uint32_t n_xs, extent *e);
 bool vec_scalar_prim(vec *v, const loom_node *n, loom_prim prim, const leaf *a, const leaf *b, leaf *result);
 bool vec_slice_extent(vec *v, const loom_node *n, const leaf *from, const leaf *to, int64_t step, extent *e);
@@ -331,6 +332,9 @@ bool vec_lift_if(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result);
 
 loom_scalar vec_zero_scalar(void);
+/* What is said of an error at the node, and a place that raises it. `detail` as loom_trap_describe has it. */
+loom_trap_text vec_trap(vec *v, const loom_node *n, loom_trap trap, uint32_t detail);
+loom_lsite_id vec_site(vec *v, const loom_node *n, loom_trap trap, uint32_t detail);
 const char *vec_copy_text(vec *v, const char *format, ...) LOOM_PRINTF(2, 3);
 
 #endif

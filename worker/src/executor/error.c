@@ -1,9 +1,7 @@
 /* Errors that kernels raise: recorded per thread, the least element wins, turned into a status with place and text. */
-#include "common/buffer.h"
+#include "compiler/ir/trap.h"
 #include "executor/engine.h"
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 static bool less(const loom_kernel_error *a, const loom_kernel_error *b) {
     if (a->element != b->element) return a->element < b->element;
@@ -58,21 +56,6 @@ bool loom_engine_has_raised(const loom_engine *engine) {
     return false;
 }
 
-/* Replaces {a} and {b} by the numbers. */
-static char *message_of(const char *format, const loom_kernel_error *error) {
-    loom_buffer text = {0};
-    for (const char *at = format; *at;) {
-        if (strncmp(at, "{a}", 3) == 0 || strncmp(at, "{b}", 3) == 0) {
-            loom_buffer_printf(&text, "%" PRId64, at[1] == 'a' ? error->a : error->b);
-            at += 3;
-        } else {
-            loom_buffer_append(&text, at++, 1);
-        }
-    }
-    char *message = loom_buffer_take(&text);
-    return message ? message : loom_xstrdup("");
-}
-
 loom_status *loom_engine_raised(loom_engine *engine) {
     loom_kernel_error least = {0};
     for (int t = 0; t < engine->n_threads; t++) {
@@ -88,9 +71,5 @@ loom_status *loom_engine_raised(loom_engine *engine) {
                           least.site);
     }
     const loom_plan_site *site = &engine->plan->sites[least.site];
-    char *message = message_of(site->format, &least);
-    loom_status *status = loom_error_at(LOOM_E_RUNTIME, site->file, site->span, "%s", message);
-    free(message);
-    if (site->hint && *site->hint) loom_status_note(status, "hint: %s", site->hint);
-    return status;
+    return loom_trap_error(site->file, site->span, (loom_trap_text){site->format, site->hint}, least.a, least.b);
 }

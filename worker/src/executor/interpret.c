@@ -18,13 +18,17 @@ loom_status *loom_run_program(loom_run *run) {
     return NULL;
 }
 
-static loom_status *call(loom_run *run, uint32_t f, loom_value *const *arguments, loom_value **result) {
+/* `first`, `count`: the stretch of the stream that the arguments hold; count 0: none. */
+static loom_status *call(loom_run *run, uint32_t f, loom_value *const *arguments, int64_t first, int64_t count,
+                         loom_value **result) {
     LOOM_TRY(loom_run_program(run));
     if (f >= run->program->n_functions) {
         return loom_error(LOOM_E_INTERNAL, "function %u of a program that has %u", f, run->program->n_functions);
     }
     loom_interp_options options = {.memory_limit = loom_memory_budget(run->executor->memory),
-                                   .cancel = &run->executor->cancelled};
+                                   .cancel = &run->executor->cancelled,
+                                   .stream_first = first,
+                                   .stream_count = count};
     double start = loom_seconds();
     loom_status *status = loom_interp_call(run->program, f, arguments, &options, result, NULL);
     run->interpreted.seconds += loom_seconds() - start;
@@ -32,14 +36,19 @@ static loom_status *call(loom_run *run, uint32_t f, loom_value *const *arguments
     return status;
 }
 
-loom_status *loom_run_call(loom_run *run, uint32_t f, loom_value *const *more, uint32_t n, loom_value **result) {
+static loom_status *call_stretch(loom_run *run, uint32_t f, loom_value *const *more, uint32_t n, int64_t first,
+                                 int64_t count, loom_value **result) {
     uint32_t n_inputs = run->stage->n_inputs;
     loom_value **arguments = loom_xcalloc((size_t)n_inputs + n + 1, sizeof *arguments);
     for (uint32_t i = 0; i < n_inputs; i++) arguments[i] = run->inputs[i];
     for (uint32_t i = 0; i < n; i++) arguments[n_inputs + i] = more[i];
-    loom_status *status = call(run, f, arguments, result);
+    loom_status *status = call(run, f, arguments, first, count, result);
     free(arguments);
     return status;
+}
+
+loom_status *loom_run_call(loom_run *run, uint32_t f, loom_value *const *more, uint32_t n, loom_value **result) {
+    return call_stretch(run, f, more, n, 0, 0, result);
 }
 
 /* more[0] is the position, then one column value per stream. */
@@ -47,8 +56,10 @@ static loom_status *interpret_columns(loom_run *run, loom_value *const *streams,
                                       loom_value **outputs) {
     LOOM_TRY(loom_value_i64(first, &more[0]));
     for (uint32_t s = 0; s < run->stage->n_streams; s++) LOOM_TRY(loom_run_column(run, s, streams[s], &more[1 + s]));
+    int64_t count = 0;
+    if (run->stage->n_streams) LOOM_TRY(loom_run_count(run, 0, streams[0], &count));
     loom_value *result;
-    LOOM_TRY(loom_run_call(run, run->stage->function, more, 1 + run->stage->n_streams, &result));
+    LOOM_TRY(call_stretch(run, run->stage->function, more, 1 + run->stage->n_streams, first, count, &result));
     return loom_run_split(run, result, outputs);
 }
 
@@ -122,7 +133,7 @@ static loom_status *call_entry(loom_run *run, loom_value *const *wholes, loom_va
         if (!arguments[i]) status = loom_error(LOOM_E_INTERNAL, "parameter %u of the program has no value", i);
     }
     loom_value *result;
-    if (!status) status = call(run, run->stage->function, arguments, &result);
+    if (!status) status = call(run, run->stage->function, arguments, 0, 0, &result);
     free(arguments);
     if (status) return status;
     return loom_run_split(run, result, outputs);

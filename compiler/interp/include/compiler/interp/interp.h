@@ -17,6 +17,9 @@ typedef struct loom_interp_options {
     uint64_t work_limit;        /* evaluations; 0: none */
     const atomic_bool *cancel;  /* looked at once a node and a turn: LOOM_E_CANCELLED when true; NULL: never */
     uint64_t random_split_seed; /* not 0: reduce_seq and fold_seq are evaluated over random splits (law testing) */
+    /* Of a stage's function over a chunk: position of its first element in the stream, and their number (0: not one).
+     * For errors: an outermost index into arrays of that length is told as a place in the stream. */
+    int64_t stream_first, stream_count;
     bool one_by_one; /* no body is run on many elements at once: for tests that hold the quick path against the plain
                         one */
 } loom_interp_options;

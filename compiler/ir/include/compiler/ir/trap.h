@@ -1,0 +1,41 @@
+/* What is said of an error in a running program: one text for the interpreter and for compiled code, so that `eval` and
+ * `run` report alike.
+ *
+ * A text may name two numbers that are known when the error happens, written as {a} and {b}: compiled code raises no
+ * more than those. What belongs to the place in the program (the operator, the level of a claim and the line that
+ * claims it) is written into the text beforehand. The span of the node goes beside it. Threads: functions only.
+ * Ownership: texts live in the arena, or for ever.
+ */
+#ifndef LOOM_COMPILER_IR_TRAP_H
+#define LOOM_COMPILER_IR_TRAP_H
+
+#include "compiler/ir/core.h"
+
+typedef enum loom_trap {
+    LOOM_TRAP_INDEX,       /* a: the index, b: the length */
+    LOOM_TRAP_CLAIM,       /* a: the length found, b: the one claimed */
+    LOOM_TRAP_PRIM,        /* division: none; shift: a */
+    LOOM_TRAP_ASSERT,      /* none */
+    LOOM_TRAP_LENGTHS,     /* a and b: lengths that differ */
+    LOOM_TRAP_SLICE_ORDER, /* a: from, b: to */
+    LOOM_TRAP_SLICE_END,   /* a: the end that is outside, b: the length */
+    LOOM_TRAP_SLICE_STEP,  /* none: a step of 0 */
+    LOOM_TRAP_UNFLATTEN,   /* a: rows times their length, b: the number of elements */
+    LOOM_TRAP_COUNT,       /* a: a negative number of elements */
+    LOOM_TRAP_EMPTY,       /* none: fold1 of an empty array */
+} loom_trap;
+
+typedef struct loom_trap_text {
+    const char *format, *hint; /* hint: may be NULL */
+} loom_trap_text;
+
+/* `detail`: CLAIM: number of the claim among those of the node; SLICE_*: 1 where the step is negative; else 0. */
+loom_trap_text loom_trap_describe(loom_arena *arena, const loom_program *p, const loom_node *n, loom_trap trap,
+                                  uint32_t detail);
+/* The text with its numbers. Caller frees. */
+char *loom_trap_message(const char *format, int64_t a, int64_t b);
+/* The error, placed, with its hint. */
+LOOM_NEW_STATUS loom_status *loom_trap_error(const char *file, loom_span span, loom_trap_text text, int64_t a,
+                                             int64_t b);
+
+#endif

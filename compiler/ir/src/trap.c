@@ -1,0 +1,113 @@
+#include "compiler/ir/trap.h"
+#include "common/buffer.h"
+#include "compiler/ir/prim.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* " (FILE:LINE:COLUMN)" of a node's text, or "". */
+static const char *place_of(loom_arena *arena, const loom_program *p, loom_node_id id) {
+    loom_span s = p->nodes[id].span;
+    if (s.line == 0 || s.file >= p->n_files) return "";
+    return loom_arena_printf(arena, " (%s:%" PRIu32 ":%" PRIu32 ")", p->files[s.file].name, s.line, s.column);
+}
+
+/* Both sizes and where each comes from. */
+static const char *claim_format(loom_arena *arena, const loom_program *p, const loom_node *n, uint32_t claim) {
+    uint32_t level = 0;
+    for (uint32_t seen = 0; level < 31; level++) {
+        if ((n->aux >> level & 1) && seen++ == claim) break;
+    }
+    const char *from = place_of(arena, p, loom_operand(p, n, claim + 1));
+    const char *of = place_of(arena, p, loom_operand(p, n, 0));
+    return loom_arena_printf(arena, "a length of {b} is claimed at level %" PRIu32 "%s, found {a}%s", level, from, of);
+}
+
+static const char *prim_format(loom_arena *arena, const loom_node *n) {
+    bool shift = n->prim == LOOM_PRIM_SHL || n->prim == LOOM_PRIM_SHR || n->prim == LOOM_PRIM_LSHR;
+    const char *name = n->prim == LOOM_PRIM_FLOORDIV ? "/" : loom_prim_table[n->prim].name;
+    return loom_arena_printf(arena, shift ? "shift by {a} in `%s`, which is negative" : "division by zero in `%s`",
+                             name);
+}
+
+static loom_trap_text lengths_that_differ(const loom_node *n) {
+    static const char *const hint = "lengths must agree; `take` cuts the longer one";
+    switch ((loom_op)n->op) {
+    case LOOM_OP_ZIP: return (loom_trap_text){"zip of arrays of lengths {a} and {b}", hint};
+    case LOOM_OP_PERMUTE:
+    case LOOM_OP_SCATTER:
+    case LOOM_OP_SEQ_PERMUTE:
+        return (loom_trap_text){"indices and values differ in shape: {a} and {b} elements",
+                                "there must be one index for each value"};
+    case LOOM_OP_SEQ_MAP:
+        return (loom_trap_text){"streams that are traversed together have unequal lengths: {a} and {b} elements", NULL};
+    default: return (loom_trap_text){"map over arrays of lengths {a} and {b}", hint};
+    }
+}
+
+static const char *count_format(const loom_node *n) {
+    switch ((loom_op)n->op) {
+    case LOOM_OP_IOTA: return "iota of {a}, expected a length of 0 or more";
+    case LOOM_OP_REPLICATE: return "replicate of {a}, expected a length of 0 or more";
+    case LOOM_OP_GENERATE: return "generate with an extent of {a}, expected 0 or more";
+    default: return "an array of {a} elements, expected 0 or more";
+    }
+}
+
+static loom_trap_text slice_text(loom_trap trap, bool down) {
+    const char *hint =
+        down ? "with a negative step, expected -1 <= to <= from < length" : "expected 0 <= from <= to <= length";
+    if (trap == LOOM_TRAP_SLICE_ORDER) return (loom_trap_text){"slice from {a} to {b}", hint};
+    return (loom_trap_text){
+        down ? "slice from {a} of an array of length {b}" : "slice up to {a} of an array of length {b}", hint};
+}
+
+loom_trap_text loom_trap_describe(loom_arena *arena, const loom_program *p, const loom_node *n, loom_trap trap,
+                                  uint32_t detail) {
+    switch (trap) {
+    case LOOM_TRAP_INDEX:
+        return (loom_trap_text){"index {a} is outside an array of length {b}",
+                                n->op == LOOM_OP_GATHER
+                                    ? "indices go from 0 to the length - 1; `backpermute` leaves what is outside"
+                                    : "indices go from 0 to the length - 1"};
+    case LOOM_TRAP_CLAIM:
+        return (loom_trap_text){claim_format(arena, p, n, detail),
+                                "level 0 is the outermost; leave the size out of the type to claim nothing"};
+    case LOOM_TRAP_PRIM: return (loom_trap_text){prim_format(arena, n), "test for it before, with `if` or `filter`"};
+    case LOOM_TRAP_ASSERT: return (loom_trap_text){"assertion failed", NULL};
+    case LOOM_TRAP_LENGTHS: return lengths_that_differ(n);
+    case LOOM_TRAP_SLICE_ORDER:
+    case LOOM_TRAP_SLICE_END: return slice_text(trap, detail != 0);
+    case LOOM_TRAP_SLICE_STEP: return (loom_trap_text){"a slice with step 0", NULL};
+    case LOOM_TRAP_UNFLATTEN:
+        return (loom_trap_text){"unflatten to {a} elements, but the array has {b}",
+                                "rows times their length must be the number of elements"};
+    case LOOM_TRAP_COUNT: return (loom_trap_text){count_format(n), NULL};
+    case LOOM_TRAP_EMPTY:
+        return (loom_trap_text){"fold1 of an empty array", "`fold` with a neutral element has a value for it"};
+    }
+    return (loom_trap_text){"an error", NULL};
+}
+
+char *loom_trap_message(const char *format, int64_t a, int64_t b) {
+    loom_buffer text = {0};
+    for (const char *at = format; *at;) {
+        if (strncmp(at, "{a}", 3) == 0 || strncmp(at, "{b}", 3) == 0) {
+            loom_buffer_printf(&text, "%" PRId64, at[1] == 'a' ? a : b);
+            at += 3;
+        } else {
+            loom_buffer_append(&text, at++, 1);
+        }
+    }
+    char *message = loom_buffer_take(&text);
+    return message ? message : loom_xstrdup("");
+}
+
+loom_status *loom_trap_error(const char *file, loom_span span, loom_trap_text text, int64_t a, int64_t b) {
+    char *message = loom_trap_message(text.format, a, b);
+    loom_status *status = file && span.line ? loom_error_at(LOOM_E_RUNTIME, file, span, "%s", message)
+                                            : loom_error(LOOM_E_RUNTIME, "%s", message);
+    free(message);
+    if (text.hint && *text.hint) loom_status_note(status, "hint: %s", text.hint);
+    return status;
+}
