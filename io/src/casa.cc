@@ -119,7 +119,7 @@ bool cell_has_shape(const TableColumn &column, rownr_t row, const IPosition &sha
 }
 
 /* Cells of another shape are never read: their rows are named instead. */
-void check_cells(const TableColumn &column, const IPosition &shape, const loom_casa_run *runs, int64_t n_runs) {
+void check_cells(const TableColumn &column, const IPosition &shape, const loom_run *runs, int64_t n_runs) {
     if (column.columnDesc().isFixedShape()) {
         if (column.shapeColumn().isEqual(shape)) return;
         throw AipsError("its cells have the shape " + column.shapeColumn().toString() + ", expected " +
@@ -137,15 +137,15 @@ void check_cells(const TableColumn &column, const IPosition &shape, const loom_c
     }
 }
 
-int64_t count_rows(const loom_casa_run *runs, int64_t n_runs) {
+int64_t count_rows(const loom_run *runs, int64_t n_runs) {
     int64_t n = 0;
     for (int64_t r = 0; r < n_runs; r++) n += runs[r].count;
     return n;
 }
 
 template <class T>
-void get_arrays(const Table &t, const char *name, const loom_casa_run *runs, int64_t n_runs,
-                const loom_casa_slice &slice, T *to) {
+void get_arrays(const Table &t, const char *name, const loom_run *runs, int64_t n_runs, const loom_casa_slice &slice,
+                T *to) {
     ArrayColumn<T> column(t, name);
     IPosition shape = position(slice.rank, slice.shape), start(shape.size(), 0), length = shape;
     check_cells(column, shape, runs, n_runs);
@@ -171,8 +171,8 @@ void get_arrays(const Table &t, const char *name, const loom_casa_run *runs, int
 
 /* Stored in one precision, wanted in another. */
 template <class Stored, class T>
-void get_converted(const Table &t, const char *name, const loom_casa_run *runs, int64_t n_runs,
-                   const loom_casa_slice &slice, T *to) {
+void get_converted(const Table &t, const char *name, const loom_run *runs, int64_t n_runs, const loom_casa_slice &slice,
+                   T *to) {
     int64_t per_row = slice.n * (slice.rank > 1 ? slice.shape[0] : 1);
     std::vector<Stored> stored(static_cast<size_t>(count_rows(runs, n_runs) * per_row));
     get_arrays<Stored>(t, name, runs, n_runs, slice, stored.data());
@@ -286,7 +286,7 @@ loom_status *loom_casa_direction(const loom_casa *table, const char *column, int
     });
 }
 
-loom_status *loom_casa_arrays(const loom_casa *table, const char *column, loom_dtype dtype, const loom_casa_run *runs,
+loom_status *loom_casa_arrays(const loom_casa *table, const char *column, loom_dtype dtype, const loom_run *runs,
                               int64_t n_runs, const loom_casa_slice *slice, void *to) {
     return guarded(LOOM_E_DATA, at(table, column), [&] {
         const Table &t = table->table;
@@ -312,7 +312,7 @@ loom_status *loom_casa_arrays(const loom_casa *table, const char *column, loom_d
     });
 }
 
-loom_status *loom_casa_has_shape(const loom_casa *table, const char *column, const loom_casa_run *runs, int64_t n_runs,
+loom_status *loom_casa_has_shape(const loom_casa *table, const char *column, const loom_run *runs, int64_t n_runs,
                                  int rank, const int64_t *shape, bool *has) {
     return guarded(LOOM_E_DATA, at(table, column), [&] {
         TableColumn any(table->table, column);

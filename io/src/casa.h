@@ -9,6 +9,7 @@
 
 #include "common/dtype.h"
 #include "common/status.h"
+#include "runs.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,11 +44,6 @@ LOOM_MUST_USE loom_status *loom_casa_text(const loom_casa *table, const char *co
 LOOM_MUST_USE loom_status *loom_casa_direction(const loom_casa *table, const char *column, int64_t row,
                                                double radians[2], const char **frame);
 
-/* A run of rows: row, row + 1, ... */
-typedef struct loom_casa_run {
-    int64_t row, count;
-} loom_casa_run;
-
 /* Cells of an array column in row order, of `rank` axes with the fastest one first. `shape` is what each cell must
  * have; of its last axis only [from, from + n) is read. Types: f64, f32, c64, bool, converted from the double or single
  * precision that is stored. */
@@ -57,10 +53,10 @@ typedef struct loom_casa_slice {
     int64_t from, n;
 } loom_casa_slice;
 LOOM_MUST_USE loom_status *loom_casa_arrays(const loom_casa *table, const char *column, loom_dtype dtype,
-                                            const loom_casa_run *runs, int64_t n_runs, const loom_casa_slice *slice,
+                                            const loom_run *runs, int64_t n_runs, const loom_casa_slice *slice,
                                             void *to);
 /* Whether each cell is there and has `shape`; one byte a row. */
-LOOM_MUST_USE loom_status *loom_casa_has_shape(const loom_casa *table, const char *column, const loom_casa_run *runs,
+LOOM_MUST_USE loom_status *loom_casa_has_shape(const loom_casa *table, const char *column, const loom_run *runs,
                                                int64_t n_runs, int rank, const int64_t *shape, bool *has);
 
 /* ---- writing a MeasurementSet ---- */

@@ -3,6 +3,7 @@
  * then one look at the ids of all rows. */
 #include "common/buffer.h"
 #include "ms_impl.h"
+#include "rows.h"
 #include "source_impl.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -247,27 +248,6 @@ static loom_status *add_segment(opening *o, int64_t description) {
 
 /* ---- rows ---- */
 
-static loom_status *add_row(loom_ms_rows_of *rows, int64_t row) {
-    loom_casa_run *last = rows->n_runs ? &rows->runs[rows->n_runs - 1] : NULL;
-    if (last && last->row + last->count == row) {
-        last->count++;
-        rows->n_rows++;
-        return NULL;
-    }
-    if (rows->n_runs == rows->capacity) {
-        int64_t capacity = rows->capacity ? 2 * rows->capacity : 16;
-        loom_casa_run *runs = realloc(rows->runs, (size_t)capacity * sizeof *runs);
-        if (runs) rows->runs = runs;
-        int64_t *starts = realloc(rows->starts, (size_t)capacity * sizeof *starts);
-        if (starts) rows->starts = starts;
-        if (!runs || !starts) return loom_error(LOOM_E_MEMORY, "no memory for a list of %" PRId64 " rows", capacity);
-        rows->capacity = capacity;
-    }
-    rows->runs[rows->n_runs] = (loom_casa_run){row, 1};
-    rows->starts[rows->n_runs++] = rows->n_rows++;
-    return NULL;
-}
-
 typedef struct ids {
     int32_t *description, *field, *antenna1, *antenna2;
     double *time;
@@ -294,7 +274,7 @@ static loom_status *take_row(opening *o, const ids *x, int64_t i, int64_t row) {
         o->info->time_first = fmin(o->info->time_first, x->time[i]);
         o->info->time_last = fmax(o->info->time_last, x->time[i]);
     }
-    return add_row(&o->state->rows[o->segment_of[d]], row);
+    return loom_runs_add(&o->state->rows[o->segment_of[d]].runs, row, 1);
 }
 
 static loom_status *scan_chunk(opening *o, const ids *x, int64_t first, int64_t n) {
@@ -373,21 +353,12 @@ static loom_status *fill_info(opening *o) {
     return NULL;
 }
 
-static loom_ms_segment copy_segment(const loom_ms_segment *from, int64_t n_rows) {
-    loom_ms_segment s = *from;
-    s.n_rows = n_rows;
-    s.frequencies = loom_xmalloc((size_t)s.n_channels * sizeof *s.frequencies);
-    s.correlations = loom_xmalloc((size_t)s.n_correlations * sizeof *s.correlations);
-    memcpy(s.frequencies, from->frequencies, (size_t)s.n_channels * sizeof *s.frequencies);
-    memcpy(s.correlations, from->correlations, (size_t)s.n_correlations * sizeof *s.correlations);
-    return s;
-}
-
 static void copy_segments(opening *o) {
     loom_ms_state *st = o->state;
     o->info->segments = loom_xcalloc(st->n_segments, sizeof *o->info->segments);
     for (uint32_t i = 0; i < st->n_segments; i++) {
-        o->info->segments[i] = copy_segment(&st->segments[i], st->rows[i].n_rows);
+        st->segments[i].n_rows = st->rows[i].runs.n_rows;
+        o->info->segments[i] = loom_rows_copy_segment(&st->segments[i]);
     }
     o->info->n_segments = st->n_segments;
 }
@@ -395,13 +366,13 @@ static void copy_segments(opening *o) {
 static loom_status *make_source(opening *o, loom_source **source) {
     loom_ms_state *st = o->state;
     int64_t n = 0;
-    for (uint32_t i = 0; i < st->n_segments; i++) n += st->rows[i].n_rows;
+    for (uint32_t i = 0; i < st->n_segments; i++) n += st->rows[i].runs.n_rows;
     loom_source *made;
     LOOM_TRY(loom_source_make(&loom_ms_kind, n, st->n_segments, &made));
     int64_t at = 0;
     for (uint32_t i = 0; i < st->n_segments; i++) {
         made->segment_first[i] = at;
-        at += st->rows[i].n_rows;
+        at += st->rows[i].runs.n_rows;
     }
     st->column = loom_xstrdup(o->want.column);
     st->has_spectrum = loom_casa_describe(o->main, "WEIGHT_SPECTRUM").is_array;
@@ -450,11 +421,7 @@ loom_status *loom_ms_open(const char *path, const loom_ms_selection *selection, 
 
 void loom_ms_info_free(loom_ms_info *info) {
     if (!info) return;
-    for (uint32_t i = 0; i < info->n_segments; i++) {
-        free(info->segments[i].frequencies);
-        free(info->segments[i].correlations);
-    }
-    free(info->segments);
+    loom_rows_free_segments(info->segments, info->n_segments);
     free(info->path);
     free(info->column);
     free(info->field_name);

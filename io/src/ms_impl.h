@@ -4,6 +4,7 @@
 
 #include "casa.h"
 #include "io/ms.h"
+#include "runs.h"
 
 /* Rows of one spectral window and polarisation setup, as runs in the order of the file. */
 typedef struct loom_ms_rows_of {
@@ -11,9 +12,7 @@ typedef struct loom_ms_rows_of {
     int64_t polarization;
     int64_t file_channels; /* in the file, of which [channel_from, channel_from + n_channels) are read */
     int64_t channel_from;
-    loom_casa_run *runs;
-    int64_t *starts; /* element of the segment at which run i begins */
-    int64_t n_runs, capacity, n_rows;
+    loom_runs runs;
 } loom_ms_rows_of;
 
 typedef struct loom_ms_state {

@@ -2,40 +2,16 @@
  * [row][channel][correlation], so visibilities and flags are read straight into the columns of a block. */
 #include "common/buffer.h"
 #include "ms_impl.h"
+#include "rows.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows [first, first + count) of a segment as runs. */
+/* Rows of a block, or of a stretch of one. */
 typedef struct part {
-    loom_casa_run *runs;
+    loom_run *runs;
     int64_t n;
 } part;
-
-static loom_status *cut_runs(const loom_ms_rows_of *rows, int64_t first, int64_t count, part *out) {
-    int64_t low = 0, high = rows->n_runs; /* the last run that begins at or before `first` */
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (rows->starts[middle] <= first) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    int64_t end = low;
-    while (end < rows->n_runs && rows->starts[end] < first + count) end++;
-    out->runs = malloc((size_t)(end - low + 1) * sizeof *out->runs);
-    if (!out->runs) return loom_error(LOOM_E_MEMORY, "out of memory");
-    out->n = 0;
-    for (int64_t r = low; r < end && count > 0; r++) {
-        int64_t skip = first - rows->starts[r], left = rows->runs[r].count - skip;
-        int64_t take = left < count ? left : count;
-        out->runs[out->n++] = (loom_casa_run){rows->runs[r].row + skip, take};
-        first += take;
-        count -= take;
-    }
-    return NULL;
-}
 
 typedef struct block {
     const loom_ms_state *st;
@@ -46,44 +22,6 @@ typedef struct block {
     loom_casa_slice cells; /* [channels][correlations] of DATA, FLAG, WEIGHT_SPECTRUM */
     loom_value *value;
 } block;
-
-enum {
-    COL_U,
-    COL_V,
-    COL_W,
-    COL_TIME,
-    COL_ANTENNA1,
-    COL_ANTENNA2,
-    COL_VIS,
-    COL_WT,
-    COL_FLAG,
-    COLUMNS
-};
-
-static loom_status *make_leaves(block *b) {
-    static const struct {
-        const char *name;
-        loom_dtype dtype;
-        uint32_t depth;
-    } columns[COLUMNS] = {
-        [COL_U] = {"u", LOOM_F64, 1},
-        [COL_V] = {"v", LOOM_F64, 1},
-        [COL_W] = {"w", LOOM_F64, 1},
-        [COL_TIME] = {"time", LOOM_F64, 1},
-        [COL_ANTENNA1] = {"antenna1", LOOM_I32, 1},
-        [COL_ANTENNA2] = {"antenna2", LOOM_I32, 1},
-        [COL_VIS] = {"vis", LOOM_C64, 3},
-        [COL_WT] = {"wt", LOOM_F32, 3},
-        [COL_FLAG] = {"flag", LOOM_BOOL, 3},
-    };
-    int64_t extents[3] = {b->count, b->segment->n_channels, b->segment->n_correlations};
-    LOOM_TRY(loom_value_create(COLUMNS, &b->value));
-    for (int i = 0; i < COLUMNS; i++) {
-        LOOM_TRY(loom_leaf_init(&b->value->leaves[i], columns[i].name, columns[i].dtype, columns[i].depth, extents,
-                                INT64_MAX));
-    }
-    return NULL;
-}
 
 static loom_status *read_scalars(const block *b, const char *column, loom_dtype dtype, int leaf) {
     char *to = b->value->leaves[leaf].data;
@@ -144,7 +82,7 @@ static loom_status *spread_weight(const block *b, const part *rows, int64_t from
 
 static loom_status *read_stretch(const block *b, int64_t from, int64_t n, bool spectrum) {
     part rows;
-    LOOM_TRY(cut_runs(b->rows, b->first + from, n, &rows));
+    LOOM_TRY(loom_runs_cut(&b->rows->runs, b->first + from, n, &rows.runs, &rows.n));
     float *to = (float *)b->value->leaves[COL_WT].data + from * b->segment->n_channels * b->segment->n_correlations;
     loom_status *status =
         spectrum ? loom_casa_arrays(b->st->main, "WEIGHT_SPECTRUM", LOOM_F32, rows.runs, rows.n, &b->cells, to)
@@ -170,8 +108,8 @@ static loom_status *read_weights(const block *b) {
 }
 
 static loom_status *read_block(block *b) {
-    LOOM_TRY(cut_runs(b->rows, b->first, b->count, &b->part));
-    LOOM_TRY(make_leaves(b));
+    LOOM_TRY(loom_runs_cut(&b->rows->runs, b->first, b->count, &b->part.runs, &b->part.n));
+    LOOM_TRY(loom_rows_create(b->segment, b->count, &b->value));
     if (b->count == 0) return NULL;
     LOOM_TRY(read_uvw(b));
     LOOM_TRY(read_scalars(b, "TIME", LOOM_F64, COL_TIME));
@@ -210,32 +148,15 @@ static loom_status *ms_read(loom_source *source, int64_t first, int64_t count, l
 
 static loom_status *ms_constants(loom_source *source, uint32_t segment, loom_value **constants) {
     const loom_ms_state *st = source->state;
-    const loom_ms_segment *s = &st->segments[segment];
-    loom_value *made;
-    LOOM_TRY(loom_value_create(2, &made));
-    loom_status *status = loom_leaf_init(&made->leaves[0], "freq", LOOM_F64, 1, &s->n_channels, INT64_MAX);
-    if (!status) status = loom_leaf_init(&made->leaves[1], "corr", LOOM_I32, 1, &s->n_correlations, INT64_MAX);
-    if (status) {
-        loom_value_unref(made);
-        return status;
-    }
-    memcpy(made->leaves[0].data, s->frequencies, (size_t)s->n_channels * sizeof *s->frequencies);
-    memcpy(made->leaves[1].data, s->correlations, (size_t)s->n_correlations * sizeof *s->correlations);
-    *constants = made;
-    return NULL;
+    return loom_rows_constants(&st->segments[segment], constants);
 }
 
 void loom_ms_state_free(loom_ms_state *state) {
     if (!state) return;
     loom_casa_close(state->main);
-    for (uint32_t i = 0; i < state->n_segments; i++) {
-        free(state->rows[i].runs);
-        free(state->rows[i].starts);
-        free(state->segments[i].frequencies);
-        free(state->segments[i].correlations);
-    }
+    for (uint32_t i = 0; i < state->n_segments; i++) loom_runs_free(&state->rows[i].runs);
     free(state->rows);
-    free(state->segments);
+    loom_rows_free_segments(state->segments, state->n_segments);
     free(state->column);
     free(state);
 }

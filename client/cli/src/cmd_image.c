@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "embedded.h"
 #include "image.h"
+#include "io/observation.h"
 #include "io/png.h"
 #include <inttypes.h>
 #include <math.h>
@@ -52,7 +53,7 @@ static loom_status *check_outputs(const image_request *r) {
 }
 
 static loom_status *check_request(image_request *r, const char **rest, int n) {
-    if (n == 0) return loom_error(LOOM_E_USAGE, "no observation given: expected a MeasurementSet");
+    if (n == 0) return loom_error(LOOM_E_USAGE, "no observation given: expected a MeasurementSet or a UVFITS file");
     if (n > 1) return loom_error(LOOM_E_USAGE, "one observation at a time: '%s' is too many", rest[1]);
     r->data = rest[0];
     LOOM_TRY(image_parse_size(r->size_text, &r->nx, &r->ny));
@@ -78,7 +79,7 @@ static char *command_line(const cli_call *call) {
 
 static loom_status *open_observation(image_job *job) {
     double start = loom_seconds();
-    LOOM_TRY(loom_ms_open(job->request.data, &job->request.selection, &job->source, &job->info));
+    LOOM_TRY(loom_observation_open(job->request.data, &job->request.selection, &job->source, &job->info));
     job->seconds.open = loom_seconds() - start;
     return image_check_observation(job->info);
 }
@@ -206,7 +207,8 @@ static void free_job(image_job *job) {
 loom_status *cli_image(const cli_call *call) {
     static const loom_command_text text = {
         "gridloom image", "DATA -o OUT.fits [options]",
-        "Makes a dirty image (Stokes I, natural weights) of an observation, a MeasurementSet, by w-gridding: wide "
+        "Makes a dirty image (Stokes I, natural weights) of an observation, a MeasurementSet or a UVFITS file, by "
+        "w-gridding: wide "
         "fields "
         "are right to the accuracy asked for, up to the horizon.\n\nUsed are Stokes I if it is recorded, else the mean "
         "of "
@@ -237,9 +239,12 @@ loom_status *cli_image(const cli_call *call) {
          "default 1e-4.",
          1e-12, 0.1},
         {"column", 0, LOOM_OPT_TEXT, &r->selection.column, "NAME", "Column of the visibilities; default DATA.", 0, 0},
-        {"field", 0, LOOM_OPT_INT, &r->selection.field, "N", "FIELD_ID of the rows to use; default 0.", 0, 0},
-        {"spw", 0, LOOM_OPT_INT, &r->selection.spw, "N", "Spectral window to use; default: the one there is.", 0, 0},
-        {"channels", 0, LOOM_OPT_TEXT, &r->channels_text, "A:B", "Channels to use, B left out; default all.", 0, 0},
+        {"field", 0, LOOM_OPT_INT, &r->selection.field, "N",
+         "Field to use: FIELD_ID, or the row of a UVFITS file's table AIPS SU; default 0.", 0, 0},
+        {"spw", 0, LOOM_OPT_INT, &r->selection.spw, "N",
+         "Spectral window to use (UVFITS: IF), counted from 0; default: all.", 0, 0},
+        {"channels", 0, LOOM_OPT_TEXT, &r->channels_text, "A:B",
+         "Channels to use of each spectral window, counted from 0, B left out; default all.", 0, 0},
         {"png", 0, LOOM_OPT_TEXT, &r->png, "FILE", "Also write a picture.", 0, 0},
         {"colours", 0, LOOM_OPT_TEXT, &r->colours, "MAP", "Colours of the picture: inferno (default) or grey.", 0, 0},
         {"block", 0, LOOM_OPT_INT, &r->block, "N", "Rows in a block; default: by their size.", 1, 1e15},

@@ -118,6 +118,27 @@ void image_print_json(const image_request *request, const image_counts *c, const
     printf("}\n");
 }
 
+/* ---- band ---- */
+
+/* The outer edges of all segments; a frame only where all agree on it. */
+typedef struct band {
+    double low, high;
+    int64_t rows;
+    const char *frame;
+} band;
+
+static band whole_band(const loom_ms_info *info) {
+    band b = {.low = INFINITY, .high = -INFINITY, .frame = info->segments[0].frequency_frame};
+    for (uint32_t i = 0; i < info->n_segments; i++) {
+        const loom_ms_segment *s = &info->segments[i];
+        b.low = fmin(b.low, s->low);
+        b.high = fmax(b.high, s->high);
+        b.rows += s->n_rows;
+        if (strcmp(b.frame, s->frequency_frame) != 0) b.frame = "";
+    }
+    return b;
+}
+
 /* ---- summary ---- */
 
 typedef struct peak {
@@ -144,12 +165,17 @@ static peak find_peak(const loom_leaf *image, int64_t nx) {
 
 void image_print_summary(const image_request *request, const loom_ms_info *info, const image_counts *counts,
                          const loom_value *result, const image_seconds *seconds) {
-    const loom_ms_segment *s = &info->segments[0];
+    band all = whole_band(info);
     peak p = find_peak(loom_value_find(result, "image"), request->nx);
     loom_buffer left_out = {0};
     counts_text(counts, &left_out);
-    printf("%s: %s, %" PRId64 " rows of %" PRId64 " channels at %.6g MHz\n", request->data,
-           *info->field_name ? info->field_name : "field", s->n_rows, s->n_channels, (s->low + s->high) / 2e6);
+    printf("%s: %s, ", request->data, *info->field_name ? info->field_name : "field");
+    if (info->n_segments == 1) {
+        printf("%" PRId64 " rows of %" PRId64 " channels", all.rows, info->segments[0].n_channels);
+    } else {
+        printf("%" PRId64 " rows of %" PRIu32 " spectral windows and correlation sets", all.rows, info->n_segments);
+    }
+    printf(" at %.6g MHz\n", (all.low + all.high) / 2e6);
     printf("visibilities: %" PRId64 " read, %" PRId64 " gridded%s%s\n", image_counts_sum(counts), counts->gridded,
            left_out.length ? ", " : "", left_out.length ? left_out.data : "");
     printf("peak %.6g Jy/beam at pixel (%" PRId64 ", %" PRId64 "), rms %.3g\n", p.value, p.x, p.y, p.rms);
@@ -163,7 +189,7 @@ void image_print_summary(const image_request *request, const loom_ms_info *info,
 
 static loom_status *write_fits(const image_request *request, const loom_ms_info *info, const image_counts *c,
                                const loom_leaf *image) {
-    const loom_ms_segment *s = &info->segments[0];
+    band all = whole_band(info);
     char *counts = loom_xprintf("visibilities: read %" PRId64 ", gridded %" PRId64 ", autocorrelation %" PRId64
                                 ", flagged %" PRId64 ", nonfinite %" PRId64 ", zero weight %" PRId64
                                 ", out of grid %" PRId64 ", lost %" PRId64,
@@ -180,9 +206,9 @@ static loom_status *write_fits(const image_request *request, const loom_ms_info 
                             .ra = info->ra,
                             .dec = info->dec,
                             .frame = info->frame,
-                            .frequency = (s->low + s->high) / 2,
-                            .bandwidth = s->high - s->low,
-                            .frequency_frame = s->frequency_frame,
+                            .frequency = (all.low + all.high) / 2,
+                            .bandwidth = all.high - all.low,
+                            .frequency_frame = all.frame,
                             .unit = "JY/BEAM",
                             .object = info->field_name,
                             .telescope = info->telescope,
