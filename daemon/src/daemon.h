@@ -174,7 +174,9 @@ struct loom_job {
     char *name, *entry, *serve;
     loom_client *client; /* NULL once it is gone */
     bool debug, ending;
-    double submitted, compile_seconds;
+    double submitted;
+    double compile_seconds, compile_began; /* in which something compiled for the job; since when something does */
+    uint32_t n_compiling;                  /* at once */
     int64_t block;
     loom_arena *arena; /* of the submission and the graph */
     const Wire__Submit *submit;

@@ -59,6 +59,18 @@ static loom_status *take_graph(loom_job *job, const loom_compile_reply *reply) {
     return NULL;
 }
 
+/* ---- time ----
+ *
+ * Stages compile side by side: what a user waits for is the time in which at least one did. */
+
+static void compile_begins(loom_job *job) {
+    if (job->n_compiling++ == 0) job->compile_began = loom_seconds();
+}
+
+static void compile_ends(loom_job *job) {
+    if (--job->n_compiling == 0) job->compile_seconds += loom_seconds() - job->compile_began;
+}
+
 /* Decodes a reply, whose own error becomes ours. */
 static loom_status *open_reply(loom_arena *arena, const void *bytes, size_t length, loom_compile_reply **reply) {
     LOOM_TRY(loom_compile_reply_decode(arena, bytes, length, reply));
@@ -70,7 +82,7 @@ static loom_status *open_reply(loom_arena *arena, const void *bytes, size_t leng
 static void on_graph(void *user, loom_status *error, const void *bytes, size_t length) {
     loom_job *job = user;
     job->compiling = NULL;
-    job->compile_seconds += loom_seconds() - job->submitted;
+    compile_ends(job);
     loom_arena *arena = loom_arena_create(REPLY_ARENA);
     loom_compile_reply *reply;
     if (!error) error = open_reply(arena, bytes, length, &reply);
@@ -114,6 +126,7 @@ loom_status *loom_job_request_graph(loom_job *job, const void *program, size_t l
     loom_status *status = loom_compile_request_encode(&request, &bytes, &size);
     free_values(arguments, n);
     if (status) return status;
+    compile_begins(job);
     job->compiling = loom_compile_pool_submit(job->daemon->compilers, bytes, size, on_graph, job);
     return NULL;
 }
@@ -142,12 +155,12 @@ static void on_stage(void *user, loom_status *error, const void *bytes, size_t l
     loom_job_plan *plan = user;
     loom_job *job = plan->stage->job;
     plan->compiling = NULL;
+    compile_ends(job);
     loom_arena *arena = loom_arena_create(REPLY_ARENA);
     loom_compile_reply *reply;
     if (!error) error = open_reply(arena, bytes, length, &reply);
     if (!error) {
         take_plan(plan, reply);
-        job->compile_seconds += reply->seconds;
         for (uint32_t i = 0; i < reply->n_remarks; i++) loom_job_remark(job, reply->remarks[i]);
     } else if (steps_down(error)) {
         char *why = loom_status_text(error);
@@ -265,6 +278,7 @@ static loom_status *request_stage(loom_job_plan *plan) {
     free(s.at);
     free_values(values, stage->graph->n_inputs);
     if (status) return status;
+    compile_begins(job);
     plan->compiling = loom_compile_pool_submit(job->daemon->compilers, bytes, size, on_stage, plan);
     return NULL;
 }
@@ -311,6 +325,7 @@ loom_job_plan *loom_plan_for(loom_job_stage *stage, uint32_t class, const loom_w
 }
 
 void loom_plan_stop(loom_job_plan *plan) {
+    if (plan->compiling) compile_ends(plan->stage->job);
     loom_compile_pool_cancel(plan->compiling);
     plan->compiling = NULL;
 }

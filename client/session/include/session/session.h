@@ -104,8 +104,9 @@ typedef struct loom_job_result {
     uint32_t traversals;
     /* Seconds. `traversal`: folding blocks, per stage that of the busiest worker; `array`: array stages and the
      * finishing of traversals; `handover`: writing and merging partial results; `wait`: workers waiting for blocks, per
-     * stage that of the worker that waited longest; `read`: reading sources here; `compile`: planning and compiling;
-     * `total`: submit to result. They overlap, so they do not add up to the total. */
+     * stage that of the worker that waited longest; `read`: reading sources here; `compile`: something was planned
+     * or compiled, however much at once; `total`: submit to result. They overlap, so they do not add up to the total.
+     */
     struct {
         double traversal, array, handover, wait, read, compile, total;
     } seconds;
