@@ -105,8 +105,8 @@ static loom_status *take_group(opening *o, const loom_uv_group *g, int64_t group
     LOOM_TRY(is_wanted(o, g, group, &wanted));
     if (!wanted) return NULL;
     if (g->antenna1 < 0 || g->antenna2 < 0) {
-        return loom_error(LOOM_E_DATA, "%s: group %" PRId64 " names no two antennas: its %s no such numbers", o->path,
-                          group, o->state->header.has[UV_BASELINE] ? "BASELINE is" : "ANTENNA1 or ANTENNA2 are");
+        return loom_error(LOOM_E_DATA, "%s: group %" PRId64 ": its %s no two antenna numbers", o->path, group,
+                          o->state->header.has[UV_BASELINE] ? "BASELINE says" : "ANTENNA1 and ANTENNA2 say");
     }
     LOOM_TRY(setup_of(o, g, group, &setup));
     if (isfinite(g->time)) {
