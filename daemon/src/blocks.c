@@ -2,6 +2,18 @@
 #include "common/value.h"
 #include <string.h>
 
+/* -2, the chunk, first and there alone, unless the leaf is constant; -1, irregular; else a length. */
+static bool possible_extents(const Wire__StreamLeaf *leaf) {
+    uint64_t elements = 1;
+    if (!leaf->constant && (leaf->n_extents == 0 || leaf->extents[0] != -2)) return false;
+    for (size_t i = leaf->constant ? 0 : 1; i < leaf->n_extents; i++) {
+        if (leaf->extents[i] < -1) return false;
+        if (leaf->extents[i] > 0 && __builtin_mul_overflow(elements, (uint64_t)leaf->extents[i], &elements))
+            return false;
+    }
+    return elements <= INT64_MAX;
+}
+
 loom_status *loom_stream_check(const Wire__Stream *s) {
     if (s->n_elements > INT64_MAX) return loom_error(LOOM_E_PROTOCOL, "a stream has more than 2^63 elements");
     if (s->n_elements && (!s->n_segments || s->segments[0]->first != 0)) {
@@ -20,6 +32,9 @@ loom_status *loom_stream_check(const Wire__Stream *s) {
             const Wire__StreamLeaf *leaf = s->shapes[i]->leaves[k];
             if (leaf->dtype >= LOOM_DTYPES || leaf->n_extents > LOOM_MAX_DEPTH) {
                 return loom_error(LOOM_E_PROTOCOL, "column '%.64s' of a stream has an impossible type", leaf->name);
+            }
+            if (!possible_extents(leaf)) {
+                return loom_error(LOOM_E_PROTOCOL, "column '%.64s' of a stream has impossible extents", leaf->name);
             }
         }
     }

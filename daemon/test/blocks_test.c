@@ -117,3 +117,40 @@ LOOM_TEST(blocks, descriptions_from_outside) {
     LOOM_FAILS(loom_stream_check(make(&m, 10, 0, NULL, NULL, NULL)), LOOM_E_PROTOCOL);
     LOOM_FAILS(loom_stream_check(make(&m, UINT64_MAX, 1, &zero, NULL, NULL)), LOOM_E_PROTOCOL);
 }
+
+LOOM_TEST(blocks, extents_from_outside) {
+    static const struct {
+        bool constant, good;
+        size_t n;
+        int64_t at[3];
+    } cases[] = {{false, true, 1, {-2}},
+                 {false, true, 3, {-2, -1, 7}},
+                 {false, true, 2, {-2, 0}},
+                 {true, true, 0, {0}},
+                 {true, true, 2, {3, INT64_MAX / 3}},
+                 {false, false, 0, {0}},      /* not over the elements */
+                 {false, false, 2, {4, -2}},  /* the chunk is not first */
+                 {true, false, 1, {-2}},      /* a constant has no chunk */
+                 {false, false, 2, {-2, -2}}, /* the chunk twice */
+                 {false, false, 2, {-2, -3}},
+                 {true, false, 2, {3, INT64_MAX}}, /* more than can be counted */
+                 {false, false, 3, {-2, INT64_MIN, 2}}};
+    made_stream m;
+    uint64_t zero = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Wire__Stream *s = make(&m, 10, 1, &zero, NULL, NULL);
+        Wire__StreamLeaf leaf, *leaves = &leaf;
+        wire__stream_leaf__init(&leaf);
+        int64_t extents[3];
+        memcpy(extents, cases[i].at, sizeof extents);
+        leaf.name = (char *)"x";
+        leaf.constant = cases[i].constant;
+        leaf.n_extents = cases[i].n;
+        leaf.extents = extents;
+        m.shapes[0].n_leaves = 1;
+        m.shapes[0].leaves = &leaves;
+        loom_status *status = loom_stream_check(s);
+        LOOM_CHECK_EQ_INT(status == NULL, cases[i].good);
+        loom_status_free(status);
+    }
+}

@@ -297,6 +297,29 @@ LOOM_TEST(run, refuses_a_plan_for_another_machine) {
     plan_free(b);
 }
 
+/* What a plan makes is handed on by the graph: kind, order, names and types of the outputs must be the same. */
+LOOM_TEST(run, refuses_a_plan_for_another_stage) {
+    static const char *const other[] = {"other"};
+    for (int change = 0; change < 5; change++) {
+        plan_builder *b = dot_plan();
+        loom_executor *executor = executor_of(1, 64 << 20);
+        loom_run *run = NULL;
+        loom_plan_output *out = &b->outputs[0];
+        loom_graph_leaf *leaves = LOOM_NEW(b->arena, loom_graph_leaf);
+        loom_graph_slot *slot = &b->slots[b->graph.n_slots - 1];
+        *leaves = slot->leaves[0];
+        slot->leaves = leaves;
+        if (change == 0) out->kind = LOOM_OUT_REDUCE;
+        if (change == 1) out->order = out->order == LOOM_ORDER_ANY ? LOOM_ORDER_ADJACENT : LOOM_ORDER_ANY;
+        if (change == 2) out->names = other;
+        if (change == 3) leaves->dtype = LOOM_C64;
+        if (change == 4) leaves->depth++;
+        LOOM_FAILS(plan_create(b, executor, NULL, NULL, &run), LOOM_E_DATA);
+        loom_executor_destroy(executor);
+        plan_free(b);
+    }
+}
+
 /* ---- the same partial results for any number of threads ---- */
 
 LOOM_TEST(run, reductions_have_the_same_bits_for_any_number_of_threads) {

@@ -104,7 +104,8 @@ uint32_t plan_param(plan_builder *b, bool stream, const char *name, uint32_t n_l
 
 uint32_t plan_output(plan_builder *b, loom_output_kind kind, loom_merge_order order, uint32_t n,
                      const uint32_t *buffers, uint32_t combine, const loom_scalar *neutral) {
-    static const char *const names[] = {"0", "1", "2", "3"};
+    static const char *const several[] = {"0", "1", "2", "3"}, *const one[] = {""};
+    const char *const *names = n == 1 ? one : several;
     uint32_t *copy = LOOM_NEW_ARRAY(b->arena, uint32_t, n);
     loom_scalar *zero = LOOM_NEW_ARRAY(b->arena, loom_scalar, n);
     loom_graph_leaf *leaves = LOOM_NEW_ARRAY(b->arena, loom_graph_leaf, n);
@@ -112,7 +113,7 @@ uint32_t plan_output(plan_builder *b, loom_output_kind kind, loom_merge_order or
         const loom_plan_buffer *buffer = &b->buffers[buffers[i]];
         copy[i] = buffers[i];
         if (neutral) zero[i] = neutral[i];
-        leaves[i] = (loom_graph_leaf){n == 1 ? "" : names[i], buffer->dtype, buffer->n_extents};
+        leaves[i] = (loom_graph_leaf){names[i], buffer->dtype, buffer->n_extents};
     }
     b->outputs[b->plan.n_outputs] = (loom_plan_output){kind, order, n, names, copy, zero, combine};
     b->slots[b->graph.n_slots] = (loom_graph_slot){"result", false, n, leaves};

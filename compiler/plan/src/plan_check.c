@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loops and branches of a plan nest as the program's do outside of element functions; an executor may recurse over
- * them. */
-#define LOOM_MAX_ACTION_NESTING 64
-
 typedef struct checker {
     const loom_plan *plan;
     bool *alive; /* per buffer: holds storage at this point */
@@ -25,9 +21,15 @@ static bool is_allocated(loom_storage storage) {
     return storage == LOOM_STORE_TEMP || storage == LOOM_STORE_RESULT;
 }
 
+/* Values that come in are shared with others and are never written to. */
+static bool is_writable(loom_storage storage) {
+    return is_allocated(storage) || storage == LOOM_STORE_ACCUMULATOR;
+}
+
 static loom_status *check_extents(const loom_plan *p) {
     for (uint32_t e = 0; e < p->n_extents; e++) {
         const loom_plan_extent *extent = &p->extents[e];
+        NEED((unsigned)extent->kind <= LOOM_EXTENT_SCALAR, "extent %u is of no known kind", e);
         if (extent->kind == LOOM_EXTENT_CONST) NEED(extent->value >= 0, "extent %u is negative", e);
         if (extent->kind == LOOM_EXTENT_INPUT) {
             NEED(extent->buffer < p->n_buffers && extent->level < LOOM_MAX_DEPTH, "extent %u refers to nothing", e);
@@ -45,11 +47,13 @@ static loom_status *check_extents(const loom_plan *p) {
 
 static loom_status *check_tables(const loom_plan *p) {
     NEED(p->target, "no target");
+    NEED((unsigned)p->kind <= LOOM_STAGE_ARRAY, "of a stage that is not compiled");
     NEED(p->chunk_begin <= p->n_actions, "chunk begins at action %u of %u", p->chunk_begin, p->n_actions);
     LOOM_TRY(check_extents(p));
     for (uint32_t b = 0; b < p->n_buffers; b++) {
         const loom_plan_buffer *buffer = &p->buffers[b];
         NEED(buffer->name, "buffer %u has no name", b);
+        NEED((unsigned)buffer->storage <= LOOM_STORE_RESULT, "buffer %u is of no known storage", b);
         NEED((unsigned)buffer->dtype < LOOM_DTYPES && buffer->n_extents <= LOOM_MAX_DEPTH, "buffer %u is malformed", b);
         for (uint32_t i = 0; i < buffer->n_extents; i++)
             NEED(buffer->extents[i] < p->n_extents, "buffer %u has no extent %u", b, i);
@@ -75,6 +79,13 @@ static loom_status *check_buffer(const checker *c, uint32_t a, uint32_t buffer) 
     return NULL;
 }
 
+static loom_status *check_target(const checker *c, uint32_t a, uint32_t buffer) {
+    LOOM_TRY(check_buffer(c, a, buffer));
+    NEED(is_writable(c->plan->buffers[buffer].storage), "action %u: writes to buffer %u (%s), which comes from outside",
+         a, buffer, c->plan->buffers[buffer].name);
+    return NULL;
+}
+
 static loom_status *check_kernel(const loom_plan *p, uint32_t a, uint32_t kernel) {
     NEED(kernel < p->n_kernels, "action %u: no kernel %u", a, kernel);
     return NULL;
@@ -82,18 +93,22 @@ static loom_status *check_kernel(const loom_plan *p, uint32_t a, uint32_t kernel
 
 static bool same_extents(const loom_plan *p, uint32_t a, uint32_t b) {
     const loom_plan_buffer *x = &p->buffers[a], *y = &p->buffers[b];
-    return x->dtype == y->dtype && x->n_extents == y->n_extents &&
+    return x->n_extents == y->n_extents &&
            (x->n_extents == 0 || memcmp(x->extents, y->extents, x->n_extents * sizeof *x->extents) == 0);
+}
+
+static bool alike(const loom_plan *p, uint32_t a, uint32_t b) {
+    return p->buffers[a].dtype == p->buffers[b].dtype && same_extents(p, a, b);
 }
 
 static loom_status *check_fft(const checker *c, uint32_t a, const loom_plan_action *action) {
     const loom_plan *p = c->plan;
     NEED(action->fft < p->n_ffts, "action %u: no fft %u", a, action->fft);
     LOOM_TRY(check_buffer(c, a, action->buffer));
-    LOOM_TRY(check_buffer(c, a, action->buffer2));
+    LOOM_TRY(check_target(c, a, action->buffer2));
     const loom_plan_fft *fft = &p->ffts[action->fft];
     const loom_plan_buffer *from = &p->buffers[action->buffer];
-    NEED(same_extents(p, action->buffer, action->buffer2), "action %u: fft between unlike buffers", a);
+    NEED(alike(p, action->buffer, action->buffer2), "action %u: fft between unlike buffers", a);
     NEED(from->dtype == fft->dtype && from->n_extents >= fft->rank, "action %u: fft of another type", a);
     for (uint32_t i = 0; i < fft->rank; i++) {
         NEED(from->extents[from->n_extents - fft->rank + i] == fft->extents[i], "action %u: fft of another size", a);
@@ -105,17 +120,17 @@ static loom_status *check_permute(const checker *c, uint32_t a, const loom_plan_
     const loom_plan *p = c->plan;
     LOOM_TRY(check_kernel(p, a, action->kernel));
     LOOM_TRY(check_kernel(p, a, action->kernel2));
-    NEED(action->n_buffers >= 1 && action->rank >= 1 && action->lower && action->upper,
+    NEED(action->n_buffers >= 1 && action->rank >= 1 && action->rank <= LOOM_MAX_DEPTH && action->lower &&
+             action->upper,
          "action %u: permute is malformed", a);
     for (uint32_t i = 0; i < action->n_units; i++)
         NEED(action->unit_extents[i] < p->n_extents, "action %u: no extent", a);
     for (uint32_t d = 0; d < action->rank; d++)
         NEED(action->lower[d] <= action->upper[d], "action %u: patch of negative size", a);
     for (uint32_t i = 0; i < action->n_buffers; i++) {
-        LOOM_TRY(check_buffer(c, a, action->buffers[i]));
-        const loom_plan_buffer *first = &p->buffers[action->buffers[0]], *target = &p->buffers[action->buffers[i]];
-        NEED(target->n_extents >= action->rank, "action %u: target %u has too few levels", a, i);
-        NEED(target->n_extents == first->n_extents, "action %u: targets differ", a);
+        LOOM_TRY(check_target(c, a, action->buffers[i]));
+        NEED(p->buffers[action->buffers[i]].n_extents >= action->rank, "action %u: target %u has too few levels", a, i);
+        NEED(same_extents(p, action->buffers[0], action->buffers[i]), "action %u: targets differ in size", a);
     }
     return NULL;
 }
@@ -125,7 +140,7 @@ static loom_status *check_reduce(const checker *c, uint32_t a, const loom_plan_a
     LOOM_TRY(check_kernel(c->plan, a, action->kernel2));
     NEED(action->extent < c->plan->n_extents, "action %u: no extent %u", a, action->extent);
     NEED(action->n_buffers >= 1, "action %u: reduces into nothing", a);
-    for (uint32_t i = 0; i < action->n_buffers; i++) LOOM_TRY(check_buffer(c, a, action->buffers[i]));
+    for (uint32_t i = 0; i < action->n_buffers; i++) LOOM_TRY(check_target(c, a, action->buffers[i]));
     return NULL;
 }
 
@@ -175,14 +190,14 @@ static loom_status *check_action(checker *c, uint32_t a, uint32_t end, uint32_t 
     case LOOM_ACT_COPY:
     case LOOM_ACT_SWAP:
         LOOM_TRY(check_buffer(c, a, action->buffer));
-        LOOM_TRY(check_buffer(c, a, action->buffer2));
-        NEED(same_extents(p, action->buffer, action->buffer2), "action %u: buffers %u and %u are not alike", a,
-             action->buffer, action->buffer2);
+        LOOM_TRY(check_target(c, a, action->buffer2));
+        NEED(alike(p, action->buffer, action->buffer2), "action %u: buffers %u and %u are not alike", a, action->buffer,
+             action->buffer2);
         NEED(action->kind == LOOM_ACT_COPY || (is_allocated(p->buffers[action->buffer].storage) &&
                                                is_allocated(p->buffers[action->buffer2].storage)),
              "action %u: swaps what is not allocated", a);
         return NULL;
-    case LOOM_ACT_FILL: return check_buffer(c, a, action->buffer);
+    case LOOM_ACT_FILL: return check_target(c, a, action->buffer);
     case LOOM_ACT_LOOP:
         NEED(action->extent == LOOM_NO_EXTENT || action->extent < p->n_extents, "action %u: no extent %u", a,
              action->extent);
@@ -200,7 +215,7 @@ static loom_status *check_action(checker *c, uint32_t a, uint32_t end, uint32_t 
 
 /* What an inner block allocates it frees, so that a turn or a branch leaves no trace but its results. */
 static loom_status *check_range(checker *c, uint32_t begin, uint32_t end, uint32_t depth, bool in_loop) {
-    NEED(depth <= LOOM_MAX_ACTION_NESTING, "actions nest deeper than %d", LOOM_MAX_ACTION_NESTING);
+    NEED(depth <= LOOM_PLAN_MAX_NESTING, "actions nest deeper than %d", LOOM_PLAN_MAX_NESTING);
     const loom_plan *p = c->plan;
     bool *before = NULL;
     if (depth && p->n_buffers) {
@@ -236,6 +251,7 @@ static loom_status *check_output(const checker *c, uint32_t o) {
     NEED(out->combine == LOOM_NO_KERNEL || out->combine < p->n_kernels, "output %u: no kernel %u", o, out->combine);
     for (uint32_t l = 0; l < out->n_leaves; l++) {
         uint32_t b = out->buffers[l];
+        NEED(out->names[l], "output %u: leaf %u has no name", o, l);
         NEED(b < p->n_buffers && c->alive[b], "output %u: buffer %u holds nothing at the end", o, b);
         loom_storage storage = p->buffers[b].storage;
         switch (out->kind) {
@@ -254,6 +270,7 @@ static loom_status *check_output(const checker *c, uint32_t o) {
         case LOOM_OUT_VALUE:
             NEED(storage == LOOM_STORE_RESULT || storage == LOOM_STORE_INPUT, "output %u is not a result", o);
             break;
+        default: REFUSE("output %u is of no known kind", o);
         }
     }
     return NULL;

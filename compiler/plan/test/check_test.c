@@ -36,6 +36,51 @@ LOOM_TEST(plan_check, life_of_buffers) {
     REFUSED(outputs[1].buffers = outputs[0].buffers);
 }
 
+LOOM_TEST(plan_check, targets) {
+    static const uint32_t narrow[] = {1, 2}, two[] = {2, 1};
+    REFUSED(({
+        actions[5].n_buffers = 2; /* another size for the second target */
+        actions[5].buffers = two;
+        buffers[1] = (loom_plan_buffer){"other", LOOM_C64, LOOM_STORE_ACCUMULATOR, 1, 0, 2, narrow};
+        actions[0] = (loom_plan_action){.kind = LOOM_ACT_FILL, .buffer = 1};
+        actions[1] = actions[3];
+        p->n_outputs = 0;
+    }));
+    REFUSED(actions[5].rank = 17);
+    REFUSED((actions[0] = (loom_plan_action){.kind = LOOM_ACT_FILL, .buffer = 0})); /* a column is not ours */
+}
+
+LOOM_TEST(plan_check, unknown_kinds) {
+    REFUSED(outputs[0].kind = (loom_output_kind)(LOOM_OUT_VALUE + 1));
+    REFUSED(p->kind = LOOM_STAGE_WHOLE);
+    REFUSED(buffers[1].storage = (loom_storage)(LOOM_STORE_RESULT + 1));
+    REFUSED(actions[3].kind = (loom_action_kind)(LOOM_ACT_SWAP + 1));
+}
+
+/* As deep as the limit is accepted, one more is not. */
+LOOM_TEST(plan_check, nesting_limit) {
+    for (uint32_t depth = LOOM_PLAN_MAX_NESTING; depth <= LOOM_PLAN_MAX_NESTING + 1; depth++) {
+        loom_arena *arena = loom_arena_create(0);
+        loom_plan *p = sample_plan(arena);
+        loom_plan_action *actions = LOOM_NEW_ARRAY(arena, loom_plan_action, depth + 1);
+        for (uint32_t i = 0; i < depth; i++) {
+            actions[i] =
+                (loom_plan_action){.kind = LOOM_ACT_LOOP, .extent = 1, .buffer = LOOM_NO_EXTENT, .n_inner = depth - i};
+        }
+        actions[depth] = (loom_plan_action){.kind = LOOM_ACT_KERNEL, .kernel = 2, .extent = 0};
+        p->actions = actions;
+        p->n_actions = depth + 1;
+        p->chunk_begin = 0;
+        p->n_outputs = 0;
+        if (depth > LOOM_PLAN_MAX_NESTING) {
+            LOOM_FAILS(loom_plan_check(p), LOOM_E_DATA);
+        } else {
+            LOOM_OK(loom_plan_check(p));
+        }
+        loom_arena_destroy(arena);
+    }
+}
+
 LOOM_TEST(plan_check, nesting) {
     REFUSED(actions[1].n_inner = 1);
     REFUSED(

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loops and conditionals inside each other; the same as bodies in a program (core.h). */
-#define MAX_NESTING 256
 /* A loop over indices that takes less than this in all is not worth waking threads for. */
 #define SERIAL_NS 30000.0
 /* What a range should take at least, so that taking the next one costs little beside it. */
@@ -244,7 +242,8 @@ static loom_status *run_one(loom_engine *engine, uint32_t at, int nesting, bool 
 }
 
 static loom_status *run_actions(loom_engine *engine, uint32_t from, uint32_t to, int nesting, bool *left) {
-    if (nesting > MAX_NESTING) return loom_error(LOOM_E_LIMIT, "plan nests more than %d loops", MAX_NESTING);
+    if (nesting > LOOM_PLAN_MAX_NESTING)
+        return loom_error(LOOM_E_LIMIT, "plan nests more than %d loops", LOOM_PLAN_MAX_NESTING);
     for (uint32_t at = from; at < to && !*left;) {
         const loom_plan_action *action = &engine->plan->actions[at];
         LOOM_TRY(loom_engine_cancelled(engine));

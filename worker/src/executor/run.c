@@ -10,11 +10,26 @@
 
 /* ---- creation ---- */
 
+/* What the plan makes is what the graph of stages expects: values are handed on by it. */
+static loom_status *check_plan_output(const loom_run *run, const loom_plan *plan, uint32_t j) {
+    const loom_plan_output *made = &plan->outputs[j];
+    const loom_graph_output *wanted = &run->stage->outputs[j];
+    const loom_graph_slot *slot = &run->graph->slots[wanted->slot];
+    bool same = made->kind == wanted->kind && made->order == wanted->order && made->n_leaves == slot->n_leaves;
+    for (uint32_t l = 0; same && l < made->n_leaves; l++) {
+        const loom_plan_buffer *b = &plan->buffers[made->buffers[l]];
+        same = b->dtype == slot->leaves[l].dtype && b->n_extents == slot->leaves[l].depth &&
+               strcmp(made->names[l], slot->leaves[l].name) == 0;
+    }
+    return same ? NULL : loom_error(LOOM_E_DATA, "output %u of the plan is not what its stage makes", j);
+}
+
 static loom_status *check_plan(const loom_run *run, const loom_plan *plan) {
     if (plan->kind != run->stage->kind) return loom_error(LOOM_E_DATA, "the plan is of another kind than its stage");
     if (plan->n_outputs != run->stage->n_outputs) {
         return loom_error(LOOM_E_DATA, "the plan has %u outputs, its stage %u", plan->n_outputs, run->stage->n_outputs);
     }
+    for (uint32_t j = 0; j < plan->n_outputs; j++) LOOM_TRY(check_plan_output(run, plan, j));
     if (strcmp(plan->target, loom_worker_target()) != 0) {
         return loom_status_note(loom_error(LOOM_E_DATA, "the plan was compiled for another kind of machine"),
                                 "for %s; this worker is %s", plan->target, loom_worker_target());

@@ -154,6 +154,10 @@ typedef struct loom_plan_output {
 } loom_plan_output;
 #define LOOM_NO_KERNEL UINT32_MAX
 
+/* LOOP and IF inside each other: those of a program outside of element functions, of which people write a handful.
+ * Checker and executor recurse over them. */
+#define LOOM_PLAN_MAX_NESTING 64
+
 /* A place in the program that may raise an error. format has at most two %lld-like places written as {a} and {b}. */
 typedef struct loom_plan_site {
     const char *file;
