@@ -149,21 +149,14 @@ static loom_status *read_descriptions(opening *o) {
 
 /* ---- segments ---- */
 
-static loom_status *take_channels(const opening *o, loom_ms_segment *s, loom_ms_rows_of *rows) {
-    int64_t from = o->want.channel_from, to = o->want.channel_to == LOOM_MS_ALL ? s->n_channels : o->want.channel_to;
-    if (from < 0 || from >= to || to > s->n_channels) {
-        return loom_status_note(loom_error(LOOM_E_DATA,
-                                           "channels %" PRId64 ":%" PRId64 " are out of range: spectral window %" PRId64
-                                           " of %s has %" PRId64 " channels",
-                                           from, to, s->spw, o->path, s->n_channels),
-                                "hint: --channels A:B counts from 0 and leaves B out; at most 0:%" PRId64,
-                                s->n_channels);
-    }
+/* The channels asked for that this window has; none where it is narrower than others. */
+static void take_channels(const opening *o, loom_ms_segment *s, loom_ms_rows_of *rows) {
+    int64_t from = o->want.channel_from, to = s->n_channels;
+    if (o->want.channel_to != LOOM_MS_ALL && o->want.channel_to < to) to = o->want.channel_to;
     rows->file_channels = s->n_channels;
     rows->channel_from = from;
-    memmove(s->frequencies, s->frequencies + from, (size_t)(to - from) * sizeof(double));
-    s->n_channels = to - from;
-    return NULL;
+    s->n_channels = from < to ? to - from : 0;
+    memmove(s->frequencies, s->frequencies + (from < to ? from : 0), (size_t)s->n_channels * sizeof(double));
 }
 
 /* Outer edges of the channels: half a width beyond each centre. */
@@ -197,7 +190,7 @@ static loom_status *read_window(const opening *o, loom_ms_segment *s, loom_ms_ro
         return loom_error(LOOM_E_DATA, "%s: channel %" PRId64 " of spectral window %" PRId64 " has the frequency %g Hz",
                           o->path, c, s->spw, s->frequencies[c]);
     }
-    LOOM_TRY(take_channels(o, s, rows));
+    take_channels(o, s, rows);
     LOOM_TRY(loom_casa_cell(o->windows, "CHAN_WIDTH", s->spw, LOOM_F64, (void **)&widths, &n_widths));
     if (n_widths == n_file) band_edges(s, widths + rows->channel_from);
     free(widths);
@@ -311,6 +304,41 @@ static loom_status *scan_rows(opening *o) {
     return status;
 }
 
+/* Channels that no window has are an error; windows that are narrower than others give what they have. */
+static loom_status *check_channels(const opening *o) {
+    const loom_ms_state *st = o->state;
+    int64_t widest = 0, spw = 0;
+    for (uint32_t i = 0; i < st->n_segments; i++) {
+        if (st->rows[i].file_channels <= widest) continue;
+        widest = st->rows[i].file_channels;
+        spw = st->segments[i].spw;
+    }
+    int64_t from = o->want.channel_from, to = o->want.channel_to == LOOM_MS_ALL ? widest : o->want.channel_to;
+    if (from >= 0 && from < to && to <= widest) return NULL;
+    char *end = o->want.channel_to == LOOM_MS_ALL ? loom_xstrdup("") : loom_xprintf("%" PRId64, to);
+    loom_status *status = loom_error(
+        LOOM_E_DATA,
+        "channels %" PRId64 ":%s are out of range: spectral window %" PRId64 " of %s has %" PRId64 " channel%s%s", from,
+        end, spw, o->path, widest, widest == 1 ? "" : "s", st->n_segments > 1 ? ", the others no more" : "");
+    free(end);
+    return loom_status_note(status, "hint: --channels A:B counts from 0 and leaves B out; at most 0:%" PRId64, widest);
+}
+
+static void drop_segments_without_channels(loom_ms_state *st) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < st->n_segments; i++) {
+        if (st->segments[i].n_channels) {
+            st->segments[kept] = st->segments[i];
+            st->rows[kept++] = st->rows[i];
+            continue;
+        }
+        free(st->segments[i].frequencies);
+        free(st->segments[i].correlations);
+        loom_runs_free(&st->rows[i].runs);
+    }
+    st->n_segments = kept;
+}
+
 /* Segments come in the order of data descriptions, whichever the file mentions first. */
 static void sort_segments(loom_ms_state *st) {
     for (uint32_t i = 1; i < st->n_segments; i++) {
@@ -392,6 +420,8 @@ static loom_status *open_all(opening *o, loom_source **source) {
     LOOM_TRY(read_descriptions(o));
     o->info->n_antennas = loom_casa_rows(o->antennas);
     LOOM_TRY(scan_rows(o));
+    LOOM_TRY(check_channels(o));
+    drop_segments_without_channels(o->state);
     sort_segments(o->state);
     LOOM_TRY(fill_info(o));
     copy_segments(o);

@@ -22,10 +22,12 @@
 #define LOOM_MS_ALL (-1)
 
 typedef struct loom_ms_selection {
-    const char *column;               /* NULL: DATA */
-    int64_t field;                    /* FIELD_ID */
-    int64_t spw;                      /* SPECTRAL_WINDOW_ID, or LOOM_MS_ALL */
-    int64_t channel_from, channel_to; /* half open, inside each spectral window; to: LOOM_MS_ALL is the last one */
+    const char *column; /* NULL: DATA */
+    int64_t field;      /* FIELD_ID */
+    int64_t spw;        /* SPECTRAL_WINDOW_ID, or LOOM_MS_ALL */
+    /* Half open, inside each spectral window; to: LOOM_MS_ALL is the last one. A window with fewer channels gives those
+     * it has; channels that none has are an error. */
+    int64_t channel_from, channel_to;
 } loom_ms_selection;
 
 typedef struct loom_ms_segment {
