@@ -21,16 +21,12 @@ struct loom_cache {
     int lock;
 };
 
-loom_hash loom_cache_version(void) {
+loom_status *loom_cache_version(loom_hash *hash) {
     loom_mapping self;
-    loom_hash hash = {0};
-    loom_status *status = loom_file_map("/proc/self/exe", &self);
-    if (!status) {
-        hash = loom_hash_bytes(self.data, self.length);
-        loom_file_unmap(&self);
-    }
-    loom_status_free(status);
-    return hash;
+    LOOM_TRY(loom_file_map("/proc/self/exe", &self));
+    *hash = loom_hash_bytes(self.data, self.length);
+    loom_file_unmap(&self);
+    return NULL;
 }
 
 /* A folder that others may write to could hold anybody's code. */

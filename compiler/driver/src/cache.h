@@ -24,6 +24,6 @@ bool loom_cache_get(loom_cache *cache, loom_arena *arena, loom_compile_reply **r
 void loom_cache_put(loom_cache *cache, const loom_compile_reply *reply);
 void loom_cache_close(loom_cache *cache); /* NULL is fine */
 /* Hash of this program's own file: an entry made by another version of the compiler never fits. */
-loom_hash loom_cache_version(void);
+LOOM_MUST_USE loom_status *loom_cache_version(loom_hash *hash);
 
 #endif

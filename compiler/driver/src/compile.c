@@ -67,20 +67,31 @@ static loom_status *decode_stage(loom_arena *arena, const loom_compile_request *
     return NULL;
 }
 
-/* Everything that determines the reply: the request in canonical form without the folder of the cache, and this
- * compiler. Both the program and the graph have been decoded, so their bytes are the canonical ones. */
-static loom_hash cache_key(const loom_compile_request *r) {
+/* Everything that determines the reply: the request in canonical form without the folder of the cache (program, shapes,
+ * values, target and features), this compiler with its passes, its scalar functions and its flags for floats, and LLVM,
+ * which is a library of its own. Both the program and the graph have been decoded, so their bytes are the canonical
+ * ones. False where one of these cannot be told: then nothing is looked up or stored. */
+static bool cache_key(const loom_compile_request *r, loom_hash *hash) {
     loom_compile_request key = *r;
     key.cache = NULL;
     char *bytes = NULL;
     size_t length = 0;
-    loom_status_free(loom_compile_request_encode(&key, &bytes, &length));
-    loom_hash version = loom_cache_version();
-    loom_hasher *hasher = loom_hasher_create();
-    loom_hasher_add(hasher, &version, sizeof version);
-    loom_hasher_add(hasher, bytes, length);
+    loom_hash version;
+    loom_status *status = loom_compile_request_encode(&key, &bytes, &length);
+    if (!status) status = loom_cache_version(&version);
+    if (!status) {
+        char *llvm = loom_driver_llvm();
+        loom_hasher *hasher = loom_hasher_create();
+        loom_hasher_add(hasher, &version, sizeof version);
+        loom_hasher_add(hasher, llvm, strlen(llvm) + 1);
+        loom_hasher_add(hasher, bytes, length);
+        *hash = loom_hasher_end(hasher);
+        free(llvm);
+    }
     free(bytes);
-    return loom_hasher_end(hasher);
+    bool known = !status;
+    loom_status_free(status);
+    return known;
 }
 
 static void interpret(loom_arena *arena, const stage_input *in, const char *why, loom_compile_reply *reply) {
@@ -98,8 +109,10 @@ static bool steps_down(const loom_status *status, bool debug) {
     return !debug && (code == LOOM_E_INTERNAL || code == LOOM_E_LIMIT);
 }
 
+/* True in *lasting for what another try would give again: an object, or a stage that is not regular. A compiler that
+ * ran into a limit or a defect is asked anew the next time. */
 static loom_status *make_stage(loom_arena *arena, const loom_compile_request *r, const stage_input *in,
-                               loom_compile_reply *reply) {
+                               loom_compile_reply *reply, bool *lasting) {
     loom_vectorise_request request = {
         .program = in->program, .graph = in->graph, .stage = r->stage, .shapes = r->shapes, .n_shapes = r->n_shapes};
     loom_value **none = LOOM_NEW_ARRAY(arena, loom_value *, (size_t)in->stage->n_inputs + 1);
@@ -122,6 +135,7 @@ static loom_status *make_stage(loom_arena *arena, const loom_compile_request *r,
         }
         free(code.object);
     }
+    *lasting = !status;
     if (steps_down(status, r->debug)) {
         char *text = loom_status_text(status);
         remark = loom_arena_strdup(arena, text);
@@ -134,24 +148,26 @@ static loom_status *make_stage(loom_arena *arena, const loom_compile_request *r,
     return status;
 }
 
-static loom_status *compile_stage(loom_arena *arena, const loom_compile_request *r, loom_compile_reply *reply) {
+/* `cache` is where the caller finds an entry that is locked, also when memory ran out on the way. */
+static loom_status *compile_stage(loom_arena *arena, const loom_compile_request *r, loom_compile_reply *reply,
+                                  loom_cache *volatile *cache) {
     stage_input in;
     LOOM_TRY(decode_stage(arena, r, &in));
     if (in.stage->kind == LOOM_STAGE_WHOLE) {
         interpret(arena, &in, "the program could not be cut into stages", reply);
         return NULL;
     }
-    loom_cache *cache = r->cache ? loom_cache_open(r->cache, cache_key(r)) : NULL;
+    loom_hash key;
+    if (r->cache && cache_key(r, &key)) *cache = loom_cache_open(r->cache, key);
     loom_compile_reply *found;
-    loom_status *status = NULL;
-    if (cache && loom_cache_get(cache, arena, &found)) {
+    if (*cache && loom_cache_get(*cache, arena, &found)) {
         *reply = *found;
         reply->cached = true;
-    } else {
-        status = make_stage(arena, r, &in, reply);
-        if (!status && cache) loom_cache_put(cache, reply);
+        return NULL;
     }
-    loom_cache_close(cache);
+    bool lasting = false;
+    loom_status *status = make_stage(arena, r, &in, reply, &lasting);
+    if (!status && lasting && *cache) loom_cache_put(*cache, reply);
     return status;
 }
 
@@ -159,15 +175,17 @@ void loom_driver_compile(loom_arena *arena, const loom_compile_request *request,
     double start = loom_seconds();
     *reply = (loom_compile_reply){.error = NULL};
     loom_status *status;
+    loom_cache *volatile cache = NULL;
     jmp_buf guard;
     jmp_buf *outer = loom_arena_set_guard(arena, &guard);
     if (setjmp(guard)) {
         status = loom_error(LOOM_E_LIMIT, "the program needs more memory to compile than the compiler may use");
     } else {
         status = request->what == LOOM_COMPILE_GRAPH ? compile_graph(arena, request, reply)
-                                                     : compile_stage(arena, request, reply);
+                                                     : compile_stage(arena, request, reply, &cache);
     }
     loom_arena_set_guard(arena, outer);
+    loom_cache_close(cache);
     if (status) *reply = (loom_compile_reply){.error = status};
     reply->seconds = loom_seconds() - start;
 }

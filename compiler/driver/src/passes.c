@@ -31,6 +31,12 @@ loom_status *loom_driver_passes(loom_arena *arena, const loom_vectorise_request 
     return loom_codegen(arena, l, target, want_text, code);
 }
 
+char *loom_driver_llvm(void) {
+    unsigned major, minor, patch;
+    LLVMGetVersion(&major, &minor, &patch);
+    return loom_xprintf("LLVM %u.%u.%u", major, minor, patch);
+}
+
 char *loom_driver_host(void) {
     char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
     char *target = loom_xprintf("%s;%s;%s", triple, cpu, features);

@@ -18,6 +18,8 @@ typedef enum loom_pass {
 LOOM_MUST_USE loom_status *loom_driver_passes(loom_arena *arena, const loom_vectorise_request *request,
                                               const char *target, loom_pass last, bool check, bool want_text,
                                               loom_lifted **lifted, const char **remark, loom_code_result *code);
+/* Version of LLVM that is loaded; malloc'ed. */
+char *loom_driver_llvm(void);
 /* "triple;cpu;features" of this machine; malloc'ed. */
 char *loom_driver_host(void);
 

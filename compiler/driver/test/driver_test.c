@@ -110,6 +110,86 @@ LOOM_TEST(driver, cache) {
     close_session(&s);
 }
 
+/* What determines an object: with any of it changed nothing that was stored is found. */
+LOOM_TEST(driver, cache_key) {
+    char folder[] = "/tmp/loom-cache-XXXXXX";
+    LOOM_CHECK(mkdtemp(folder));
+    session s;
+    open_session(&s, dotp);
+    s.request.cache = folder;
+    loom_compile_reply reply;
+    loom_driver_compile(s.arena, &s.request, &reply);
+    LOOM_CHECK(!reply.error && !reply.cached);
+    static const int64_t chunk[] = {-2};
+    static const loom_leaf_shape other[] = {{1, chunk, true}, {1, chunk, false}};
+    for (int change = 0; change < 4; change++) {
+        session t;
+        open_session(&t, change == 0
+                             ? "entry main (xs: seq f32) (ys: seq f32) : f32 = fold_seq (+) 1 (zip_with_seq (*) xs ys)"
+                             : dotp);
+        t.request.cache = folder;
+        char *target = NULL;
+        if (change == 1) t.request.shapes = other;
+        if (change == 2) t.request.debug = false;
+        if (change == 3) {
+            target = malloc(strlen(t.target) + 16);
+            sprintf(target, "%s,-avx512f", t.target);
+            t.request.target = target;
+        }
+        loom_driver_compile(t.arena, &t.request, &reply);
+        LOOM_CHECK(!reply.cached);
+        loom_status_free(reply.error);
+        free(target);
+        close_session(&t);
+    }
+    loom_driver_compile(s.arena, &s.request, &reply);
+    LOOM_CHECK(!reply.error && reply.cached);
+    loom_remove_tree(folder);
+    close_session(&s);
+}
+
+static void compile_twice(session *s, loom_compile_reply *first, loom_compile_reply *second) {
+    char folder[] = "/tmp/loom-cache-XXXXXX";
+    LOOM_CHECK(mkdtemp(folder));
+    s->request.cache = folder;
+    s->request.debug = false;
+    loom_driver_compile(s->arena, &s->request, first);
+    loom_driver_compile(s->arena, &s->request, second);
+    loom_remove_tree(folder);
+    LOOM_OK(first->error);
+    LOOM_OK(second->error);
+    LOOM_CHECK(first->interpret && second->interpret);
+    LOOM_CHECK_EQ_INT(second->n_remarks, 1);
+    LOOM_CHECK_STR(second->remarks[0], first->remarks[0]);
+}
+
+/* A stage that is not regular never will be: that is stored. A compiler that gave up is asked again. */
+LOOM_TEST(driver, cache_of_steps_down) {
+    session s;
+    loom_compile_reply first, second;
+    open_session(&s, "entry main (xs: seq f32) (ys: seq f32) : f32 = fold_seq (+) 0 "
+                     "(zip_with_seq (\\x y -> sum (filter (> y) [x, y, 1])) xs ys)");
+    compile_twice(&s, &first, &second);
+    LOOM_CHECK_HAS(first.remarks[0], "a.weft:1");
+    LOOM_CHECK(!first.cached && second.cached);
+    close_session(&s);
+
+    open_session(&s, dotp);
+    loom_graph *graph;
+    char *bytes;
+    LOOM_OK(loom_graph_decode(s.arena, s.graph.graph, s.graph.graph_length, &graph));
+    loom_graph_stage *stage = LOOM_NEW(s.arena, loom_graph_stage);
+    *stage = graph->stages[0];
+    stage->function = stage->outputs[0].merge; /* of other parameters: a defect, as far as the compiler knows */
+    graph->stages = stage;
+    LOOM_OK(loom_graph_encode(graph, &bytes, &s.request.graph_length));
+    s.request.graph = bytes;
+    compile_twice(&s, &first, &second);
+    LOOM_CHECK(!first.cached && !second.cached);
+    free(bytes);
+    close_session(&s);
+}
+
 LOOM_TEST(driver, refuses) {
     session s;
     loom_compile_reply reply;
