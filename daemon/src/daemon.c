@@ -23,8 +23,19 @@ uint64_t loom_daemon_next_id(loom_daemon *d) {
     return ++d->next_id;
 }
 
+loom_status *loom_daemon_send_packet(loom_daemon *d, const loom_peer_id *to, loom_packet *packet) {
+    loom_status *status = loom_packet_check(packet);
+    if (status || !d->socket) {
+        loom_packet_destroy(packet);
+    } else {
+        loom_socket_send(d->socket, to->bytes, to->length, packet);
+    }
+    return status;
+}
+
 void loom_daemon_send(loom_daemon *d, const loom_peer_id *to, Wire__Message *message) {
-    if (d->socket) loom_socket_send(d->socket, to->bytes, to->length, loom_packet_create(message));
+    loom_status *status = loom_daemon_send_packet(d, to, loom_packet_create(message));
+    if (status) loom_log_status(LOOM_LOG_ERROR, status); /* a message of fixed size: not possible */
 }
 
 /* ---- the scheduler's turn ---- */
@@ -98,7 +109,15 @@ static void on_status(loom_daemon *d, const loom_incoming *in) {
     Wire__Message message = WIRE__MESSAGE__INIT;
     message.body_case = WIRE__MESSAGE__BODY_STATUS_REPLY;
     message.status_reply = &reply;
-    loom_daemon_send(d, &(loom_peer_id){in->identity, in->identity_length}, &message);
+    const loom_peer_id to = {in->identity, in->identity_length};
+    /* Thousands of jobs do not fit: then the first half of them is told, and so on. */
+    loom_status *status;
+    while ((status = loom_daemon_send_packet(d, &to, loom_packet_create(&message)))) {
+        loom_log_status(LOOM_LOG_WARN, loom_status_note(status, "so `status` is told of a part of the jobs only"));
+        if (reply.n_jobs + reply.n_workers == 0) break;
+        reply.n_jobs /= 2;
+        reply.n_workers /= 2;
+    }
     loom_arena_destroy(arena);
 }
 
@@ -133,7 +152,7 @@ static void dispatch(loom_daemon *d, loom_incoming *in) {
     case WIRE__MESSAGE__BODY_SUBMIT: on_submit(d, in); break;
     case WIRE__MESSAGE__BODY_CANCEL: on_cancel(d, in); break;
     case WIRE__MESSAGE__BODY_STATUS_REQUEST: on_status(d, in); break;
-    case WIRE__MESSAGE__BODY_TASK_DONE: loom_task_done(d, loom_worker_of(d, in), in); break;
+    case WIRE__MESSAGE__BODY_TASK_DONE: loom_task_done(d, loom_worker_of(d, in), m->task_done); break;
     case WIRE__MESSAGE__BODY_PART_ACK:
         job = job_of_client(d, in, m->part_ack->job);
         if (job) loom_stage_part_acknowledged(job, m->part_ack->first_block);
@@ -231,15 +250,15 @@ static void on_tick(uv_timer_t *timer) {
 
 /* ---- starting ---- */
 
-/* One daemon a store. The lock goes with the process, however it ends. */
-static loom_status *lock_store(const char *folder, int *fd) {
+/* One daemon a folder. The lock goes with the process, however it ends. */
+static loom_status *lock_folder(const char *folder, int *fd) {
     char *path = loom_xprintf("%s/lock", folder);
     int f = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     loom_status *status = NULL;
     if (f < 0) {
         status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot open %s", path);
     } else if (flock(f, LOCK_EX | LOCK_NB) < 0) {
-        status = loom_error(LOOM_E_UNAVAILABLE, "another daemon uses the store %s", folder);
+        status = loom_error(LOOM_E_UNAVAILABLE, "another daemon uses %s", folder);
         close(f);
     }
     free(path);
@@ -247,26 +266,36 @@ static loom_status *lock_store(const char *folder, int *fd) {
     return status;
 }
 
-/* Objects of an earlier life belong to jobs that have ended with it. */
-static loom_status *make_spools(loom_daemon *d) {
-    if (d->options.spool) {
-        LOOM_TRY(loom_make_directories(d->options.spool, 0700));
-        d->spools[d->n_spools++] = realpath(d->options.spool, NULL);
-    }
-    char *folder = loom_xprintf("%s/objects", d->options.store);
-    loom_remove_tree(folder);
-    loom_status *status = loom_make_directories(folder, 0700);
-    if (!status) d->spools[d->n_spools++] = realpath(folder, NULL);
-    free(folder);
-    for (size_t i = 0; i < d->n_spools && !status; i++) {
-        if (!d->spools[i]) status = loom_error(LOOM_E_CANTCREATE, "cannot make a folder for objects");
-    }
+/* <folder>/objects, empty: objects of an earlier life belong to jobs that have ended with it. */
+static loom_status *make_spool(loom_daemon *d, const char *folder) {
+    char *objects = loom_xprintf("%s/objects", folder);
+    loom_remove_tree(objects);
+    loom_status *status = loom_make_directories(objects, 0700);
+    char *real = status ? NULL : realpath(objects, NULL);
+    if (!status && !real) status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot make %s", objects);
+    if (real) d->spools[d->n_spools++] = real;
+    free(objects);
     return status;
 }
 
-static loom_status *open_store(loom_daemon *d, int *lock) {
+static bool same_folder(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static loom_status *make_spools(loom_daemon *d) {
+    const char *spool = d->options.spool, *store = d->options.store;
+    if (spool) LOOM_TRY(loom_make_directories(spool, 0700));
+    if (spool && !same_folder(spool, store)) {
+        LOOM_TRY(lock_folder(spool, &d->spool_lock));
+        LOOM_TRY(make_spool(d, spool));
+    }
+    return make_spool(d, store);
+}
+
+static loom_status *open_store(loom_daemon *d) {
     LOOM_TRY(loom_make_directories(d->options.store, 0700));
-    LOOM_TRY(lock_store(d->options.store, lock));
+    LOOM_TRY(lock_folder(d->options.store, &d->store_lock));
     LOOM_TRY(make_spools(d));
     LOOM_TRY(loom_store_open(d->options.store, !d->options.parent, &d->store, &d->incarnation));
     LOOM_TRY(loom_store_last_job(d->store, &d->next_job));
@@ -333,10 +362,10 @@ static loom_status *listen_on(loom_daemon *d) {
     return NULL;
 }
 
-static loom_status *start(loom_daemon *d, int *lock) {
+static loom_status *start(loom_daemon *d) {
     LOOM_TRY(loom_endpoint_check(d->options.listen, d->options.insecure));
     LOOM_TRY(check_socket_file(d->options.listen));
-    LOOM_TRY(open_store(d, lock));
+    LOOM_TRY(open_store(d));
     char *compiler = loom_xprintf("%s/gridloom-compile", d->options.binaries);
     d->compilers = loom_compile_pool_create(&d->loop, compiler, &loom_compile_default_limits, 2);
     free(compiler);
@@ -371,26 +400,31 @@ static void release(loom_daemon *d) {
     if (d->zmq) zmq_ctx_term(d->zmq);
     loom_store_close(d->store);
     uv_loop_close(&d->loop);
-    for (size_t i = 0; i < d->n_spools; i++) free(d->spools[i]);
+    for (size_t i = 0; i < d->n_spools; i++) {
+        loom_remove_tree(d->spools[i]);
+        free(d->spools[i]);
+    }
+    if (d->spool_lock >= 0) close(d->spool_lock);
+    if (d->store_lock >= 0) close(d->store_lock);
     free(d->cache);
 }
 
 loom_status *loom_daemon_run(const loom_daemon_options *options) {
-    loom_daemon d = {.options = *options, .started = loom_seconds(), .last_tick = loom_seconds()};
+    loom_daemon d = {.options = *options,
+                     .store_lock = -1,
+                     .spool_lock = -1,
+                     .started = loom_seconds(),
+                     .last_tick = loom_seconds()};
     signal(SIGPIPE, SIG_IGN);
     umask(077);
     uv_loop_init(&d.loop);
     prepare_handles(&d);
-    int lock = -1;
-    loom_status *status = start(&d, &lock);
-    if (status) {
-        stop(&d, "it could not start");
-    }
+    loom_status *status = start(&d);
+    if (status) stop(&d, "it could not start");
     uv_run(&d.loop, UV_RUN_DEFAULT);
     bool orphaned = d.orphaned;
     release(&d);
     remove_socket_file(&d);
-    if (lock >= 0) close(lock);
     for (size_t i = 0; orphaned && i < options->n_scratch; i++) loom_remove_tree(options->scratch[i]);
     return status;
 }

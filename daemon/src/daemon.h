@@ -10,7 +10,9 @@
  *
  * Invariants:
  *  - A task is in its job's and its worker's list until it is answered, or dropped because the worker is gone or the
- * job ended. An answer to a task that is in no list changes nothing, and the objects in it are removed.
+ * job ended. An answer to a task that is in no list changes nothing.
+ *  - An object that a worker wrote is in the worker's folder until it is accepted: then it is moved out and held. When
+ * an answer has been dealt with, whatever it names in that folder is removed; when a worker is gone, the folder is.
  *  - What a stage needs next is worked out anew from its state by the scheduler (schedule.c), which runs once after
  * every turn of the loop in which something happened; nothing is remembered in callbacks.
  */
@@ -19,6 +21,7 @@
 
 #include "blocks.h"
 #include "common/arena.h"
+#include "common/hash.h"
 #include "compile_pool.h"
 #include "compiler/plan/compile.h"
 #include "compiler/plan/graph.h"
@@ -53,6 +56,9 @@
 /* Parts of a streamed result that the client has not taken yet. */
 #define LOOM_PARTS_AHEAD 16
 
+/* Folders for objects: the preferred one, and the store's. */
+#define LOOM_MAX_SPOOLS 2
+
 typedef struct loom_daemon loom_daemon;
 typedef struct loom_worker loom_worker;
 typedef struct loom_client loom_client;
@@ -74,6 +80,8 @@ struct loom_worker {
     uint64_t memory;
     double since, last_seen;
     int64_t blocks;                 /* folded */
+    char *folders[LOOM_MAX_SPOOLS]; /* of its objects, until they are accepted; they go with it */
+    size_t n_folders;
     loom_list tasks;                /* loom_task: in the order sent */
     loom_list open_jobs, open_runs; /* loom_job, loom_job_plan: what it was told of */
     struct loom_death_watch *watch;
@@ -96,6 +104,7 @@ typedef struct loom_job_plan {
     bool ready, interpret;
     char *plan, *object;
     size_t plan_length, object_length;
+    loom_hash request; /* of what was asked of the compiler */
     loom_compile_job *compiling;
 } loom_job_plan;
 
@@ -114,8 +123,7 @@ typedef struct loom_seat {
 } loom_seat;
 
 typedef struct loom_piece {
-    loom_stretch stretch; /* where order matters; else what the delta began with */
-    int64_t n_blocks;
+    loom_stretch stretch; /* where order matters; else the least block and their number */
     loom_held_object *object;
     bool busy; /* in a merge or finish */
 } loom_piece;
@@ -159,6 +167,7 @@ struct loom_job_stage {
     loom_blocks *blocks; /* traversals */
     loom_ledger *ledger;
     loom_list plans, seats;
+    loom_list spare; /* plans of earlier turns: the same request need not be compiled again */
     loom_stage_output *outputs;
     loom_task *running; /* ARRAY, WHOLE */
     int64_t fail_block; /* blocks from here on are not leased any more; n_blocks: no error */
@@ -166,7 +175,30 @@ struct loom_job_stage {
     double array_seconds, handover_seconds;
     double started;
     int64_t releases;
+    uint32_t instance; /* number of the stage instance in its job, from 1: the ledger's key */
 };
+
+typedef enum loom_loop_state {
+    LOOM_LOOP_WAITING, /* for what it begins with */
+    LOOM_LOOP_TURNING,
+    LOOM_LOOP_DONE
+} loom_loop_state;
+
+typedef struct loom_job_loop {
+    const loom_graph_loop *graph;
+    loom_loop_state state_of;
+    int64_t turns;            /* made, in all its lives */
+    loom_held_object **state; /* what the current turn began with */
+    uint32_t *held;           /* slots from around it that its body reads */
+    size_t n_held;
+} loom_job_loop;
+
+/* Sums over stage instances that are done. */
+typedef struct loom_job_totals {
+    double traversal, wait, handover, array;
+    int64_t elements, releases;
+    uint32_t traversals;
+} loom_job_totals;
 
 struct loom_job {
     loom_daemon *daemon;
@@ -180,12 +212,16 @@ struct loom_job {
     int64_t block;
     loom_arena *arena; /* of the submission and the graph */
     const Wire__Submit *submit;
-    char *program, *graph_bytes;
+    char *program, *graph_bytes; /* program: as submitted, then staged */
     size_t program_length, graph_length;
     loom_graph *graph; /* NULL until the GRAPH request was answered */
     loom_compile_job *compiling;
-    loom_held_object **slots; /* by slot of the graph; arguments before */
-    uint32_t *slot_uses;
+    loom_held_object **slots;           /* by slot of the graph; arguments before */
+    uint32_t *slot_readers, *slot_uses; /* by slot: of a value; of the one that is there still to come */
+    const uint32_t *loop_of_stage, *loop_of_loop, *loop_of_slot;
+    loom_job_loop *loops;
+    uint32_t n_instances;
+    loom_job_totals totals;
     size_t n_arguments;
     const Wire__Stream **streams; /* by parameter, or NULL */
     loom_job_stage *stages;
@@ -221,7 +257,8 @@ struct loom_daemon {
     loom_compile_pool *compilers;
     loom_store *store;
     char *cache;
-    char *spools[2];
+    int store_lock, spool_lock;    /* descriptors; -1: none */
+    char *spools[LOOM_MAX_SPOOLS]; /* folders for objects, in order of preference */
     size_t n_spools;
     uint64_t incarnation, next_epoch, next_id, next_job;
     double started, last_tick;
@@ -239,6 +276,10 @@ static inline bool loom_output_is_ordered(const loom_graph_output *o) {
 /* daemon.c */
 LOOM_MUST_USE loom_status *loom_daemon_run(const loom_daemon_options *options);
 void loom_daemon_changed(loom_daemon *d); /* the scheduler will look */
+/* Takes the packet. A message that the receiver would refuse is not sent: LOOM_E_LIMIT. Everything whose size depends
+ * on a job goes this way, and the job is told. */
+LOOM_MUST_USE loom_status *loom_daemon_send_packet(loom_daemon *d, const loom_peer_id *to, loom_packet *packet);
+/* The same for messages of fixed size. */
 void loom_daemon_send(loom_daemon *d, const loom_peer_id *to, Wire__Message *message);
 uint64_t loom_daemon_next_id(loom_daemon *d);
 
@@ -261,7 +302,7 @@ void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in);
 void loom_job_fail(loom_job *job, loom_status *status); /* takes the status; the job ends */
 void loom_job_advance(loom_job *job);                   /* starts stages whose inputs are there, ends the job */
 void loom_job_stage_done(loom_job_stage *stage);
-void loom_job_slot(loom_job *job, uint32_t slot, loom_held_object *object); /* takes the reference */
+void loom_job_stage_reset(loom_job_stage *stage); /* for another turn */
 void loom_job_send_progress(loom_job *job);
 void loom_job_fill_progress(const loom_job *job, Wire__Progress *progress);
 void loom_job_remark(loom_job *job, const char *text);
@@ -269,14 +310,27 @@ void loom_job_destroy(loom_job *job);
 loom_job *loom_job_find(loom_daemon *d, uint64_t id);
 void loom_job_end_acknowledged(loom_job *job);
 
+/* loops.c */
+void loom_job_prepare_slots(loom_job *job);                                 /* once the graph is there */
+void loom_job_slot(loom_job *job, uint32_t slot, loom_held_object *object); /* takes the reference */
+/* A reader in the body of `loop` has done with it. */
+void loom_job_use_slot(loom_job *job, uint32_t slot, uint32_t loop);
+bool loom_job_is_active(const loom_job *job, uint32_t loop); /* in a turn, or no loop */
+/* Begins loops and turns, and ends them, as far as values are there; whether there was anything to do. */
+bool loom_job_advance_loops(loom_job *job);
+bool loom_job_loops_done(const loom_job *job);
+void loom_job_free_loops(loom_job *job);
+
 /* plans.c */
 loom_job_plan *loom_plan_for(loom_job_stage *stage, uint32_t class,
                              const loom_worker *worker); /* NULL: not ready yet */
 void loom_plan_stop(loom_job_plan *plan);                /* what is being compiled of it is not wanted any more */
 void loom_plan_close(loom_job_plan *plan);               /* on all workers */
 void loom_plan_destroy(loom_job_plan *plan);
-void loom_worker_open(loom_worker *w, loom_job_plan *plan); /* tells the worker of job and run, once */
-loom_status *loom_job_request_graph(loom_job *job, const void *program, size_t length);
+/* Tells the worker of job and run, once. */
+LOOM_MUST_USE loom_status *loom_worker_open(loom_worker *w, loom_job_plan *plan);
+/* Once there is a worker: what it may use decides how groups are batched. */
+LOOM_MUST_USE loom_status *loom_job_request_graph(loom_job *job);
 
 /* schedule.c */
 void loom_schedule(loom_daemon *d);
@@ -284,7 +338,7 @@ loom_task *loom_task_create(loom_job_plan *plan, loom_worker *worker, Wire__Task
 void loom_task_drop(loom_task *task); /* from all lists; what it lent is free again */
 
 /* tasks.c */
-void loom_task_done(loom_daemon *d, loom_worker *w, loom_incoming *in);
+void loom_task_done(loom_daemon *d, loom_worker *w, const Wire__TaskDone *done); /* w NULL: of nobody we know */
 void loom_task_progress(loom_worker *w, uint64_t task, uint64_t blocks);
 void loom_stage_send_parts(loom_job_stage *stage);
 void loom_stage_part_acknowledged(loom_job *job, uint64_t first_block);

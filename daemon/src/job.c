@@ -58,7 +58,7 @@ static loom_status *take_arguments(loom_job *job, const Wire__Submit *s) {
     for (size_t i = 0; i < s->n_streams; i++) job->streams[s->streams[i]->param] = s->streams[i];
     for (size_t i = 0; i < s->n_arguments; i++) {
         if (s->arguments[i]->object) {
-            LOOM_TRY(loom_held_object_create(s->arguments[i]->object, false, &job->slots[i]));
+            LOOM_TRY(loom_held_object_create(s->arguments[i]->object, &job->slots[i]));
         } else if (!job->streams[i]) {
             return loom_error(LOOM_E_PROTOCOL, "parameter %zu has neither a value nor a stream", i + 1);
         }
@@ -74,7 +74,10 @@ static loom_status *begin(loom_job *job, loom_incoming *in, const Wire__Submit *
     size_t length = zmq_msg_size(&in->frames[0]);
     LOOM_TRY(loom_program_scan(program, length));
     LOOM_TRY(loom_store_job(job->daemon->store, job->id, job->name));
-    return loom_job_request_graph(job, program, length);
+    job->program = loom_xmalloc(length + 1);
+    memcpy(job->program, program, length);
+    job->program_length = length;
+    return NULL;
 }
 
 /* The submission outlives its message. */
@@ -115,6 +118,7 @@ void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in) {
     loom_status *status = copy_submission(job, s);
     if (!status) status = begin(job, in, job->submit);
     if (status) loom_job_fail(job, status);
+    loom_daemon_changed(d);
 }
 
 /* ---- stages ---- */
@@ -140,6 +144,7 @@ static loom_status *start_traversal(loom_job_stage *stage) {
 static void start_stage(loom_job_stage *stage) {
     const loom_graph_stage *g = stage->graph;
     stage->state = LOOM_STAGE_RUNNING;
+    stage->instance = ++stage->job->n_instances;
     stage->started = loom_seconds();
     stage->outputs = loom_xcalloc(g->n_outputs + 1, sizeof *stage->outputs);
     for (uint32_t i = 0; i < g->n_outputs; i++) {
@@ -153,15 +158,26 @@ static void start_stage(loom_job_stage *stage) {
 
 static void send_end(loom_job *job, loom_status *status);
 
-void loom_job_advance(loom_job *job) {
-    if (job->ending || !job->graph) return;
-    bool all_done = true;
+static bool start_stages(loom_job *job) {
+    bool started = false;
     for (uint32_t i = 0; i < job->graph->n_stages && !job->ending; i++) {
         loom_job_stage *stage = &job->stages[i];
-        if (stage->state == LOOM_STAGE_PENDING && inputs_ready(job, stage->graph)) start_stage(stage);
-        all_done = all_done && stage->state == LOOM_STAGE_DONE;
+        if (stage->state != LOOM_STAGE_PENDING || !loom_job_is_active(job, job->loop_of_stage[i])) continue;
+        if (!inputs_ready(job, stage->graph)) continue;
+        start_stage(stage);
+        started = true;
     }
+    return started;
+}
+
+void loom_job_advance(loom_job *job) {
+    if (job->ending || !job->graph) return;
+    do {
+        start_stages(job);
+    } while (!job->ending && loom_job_advance_loops(job));
     if (job->ending) return;
+    bool all_done = loom_job_loops_done(job);
+    for (uint32_t i = 0; i < job->graph->n_stages; i++) all_done = all_done && job->stages[i].state == LOOM_STAGE_DONE;
     if (all_done) {
         send_end(job, NULL);
     } else {
@@ -169,22 +185,7 @@ void loom_job_advance(loom_job *job) {
     }
 }
 
-void loom_job_slot(loom_job *job, uint32_t slot, loom_held_object *object) {
-    assert(!job->slots[slot]);
-    loom_status *status = loom_store_slot(job->daemon->store, job->id, slot, object->path);
-    if (status) loom_log_status(LOOM_LOG_WARN, status);
-    if (job->slot_uses[slot] == 0) {
-        loom_held_object_unref(object); /* nobody reads it */
-        return;
-    }
-    job->slots[slot] = object;
-}
-
-static void use_slot(loom_job *job, uint32_t slot) {
-    if (--job->slot_uses[slot] > 0) return;
-    loom_held_object_unref(job->slots[slot]);
-    job->slots[slot] = NULL;
-}
+static void add_to_totals(const loom_job_stage *stage, loom_job_totals *t);
 
 void loom_job_stage_done(loom_job_stage *stage) {
     loom_job *job = stage->job;
@@ -192,7 +193,9 @@ void loom_job_stage_done(loom_job_stage *stage) {
     loom_log(LOOM_LOG_INFO, "job %" PRIu64 ": stage %u (%s) done in %.3f s", job->id, stage->index,
              stage->graph->label ? stage->graph->label : "", loom_seconds() - stage->started);
     for (size_t i = 0; i < stage->plans.n; i++) loom_plan_close(stage->plans.at[i]);
-    for (uint32_t i = 0; i < stage->graph->n_inputs; i++) use_slot(job, stage->graph->inputs[i]);
+    add_to_totals(stage, &job->totals);
+    uint32_t loop = job->loop_of_stage[stage->index];
+    for (uint32_t i = 0; i < stage->graph->n_inputs; i++) loom_job_use_slot(job, stage->graph->inputs[i], loop);
     loom_job_send_progress(job);
     loom_job_advance(job);
 }
@@ -209,8 +212,9 @@ static const loom_job_stage *running_stage(const loom_job *job) {
 }
 
 static int64_t releases_of(const loom_job *job) {
-    int64_t n = 0;
-    for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) n += job->stages[i].releases;
+    int64_t n = job->totals.releases;
+    for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++)
+        n += job->stages[i].state == LOOM_STAGE_RUNNING ? job->stages[i].releases : 0;
     return n;
 }
 
@@ -261,7 +265,7 @@ static double larger(double a, double b) {
 }
 
 /* Per stage the worker that took longest: its seats are summed over classes of segments. */
-static void add_traversal(const loom_job_stage *stage, Wire__JobEnd *end) {
+static void add_traversal(const loom_job_stage *stage, loom_job_totals *t) {
     double compute = 0, wait = 0, handover = 0;
     for (size_t i = 0; i < stage->seats.n; i++) {
         const loom_seat *a = stage->seats.at[i];
@@ -277,22 +281,33 @@ static void add_traversal(const loom_job_stage *stage, Wire__JobEnd *end) {
         wait = larger(wait, w);
         handover = larger(handover, h);
     }
-    end->traversal += compute;
-    end->wait += wait;
-    end->handover += handover;
-    end->elements += stage->blocks->n_elements;
-    end->traversals++;
+    t->traversal += compute;
+    t->wait += wait;
+    t->handover += handover;
+    t->elements += stage->blocks->n_elements;
+    t->traversals++;
+}
+
+static void add_to_totals(const loom_job_stage *stage, loom_job_totals *t) {
+    if (stage->ledger) add_traversal(stage, t);
+    t->array += stage->array_seconds;
+    t->handover += stage->handover_seconds;
+    t->releases += stage->releases;
 }
 
 static void fill_statistics(const loom_job *job, Wire__JobEnd *end) {
     end->releases = releases_of(job);
     end->compile = job->compile_seconds;
+    loom_job_totals t = job->totals;
     for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) {
-        const loom_job_stage *stage = &job->stages[i];
-        if (stage->ledger) add_traversal(stage, end);
-        end->array += stage->array_seconds;
-        end->handover += stage->handover_seconds;
+        if (job->stages[i].state == LOOM_STAGE_RUNNING) add_to_totals(&job->stages[i], &t);
     }
+    end->traversal = t.traversal;
+    end->wait = t.wait;
+    end->array = t.array;
+    end->handover = t.handover;
+    end->elements = t.elements;
+    end->traversals = t.traversals;
     end->n_times = job->times.n;
     end->times = (Wire__Time **)job->times.at;
     end->n_remarks = job->remarks.n;
@@ -316,6 +331,41 @@ static void close_on_workers(loom_job *job) {
     }
 }
 
+static loom_status *try_end(const loom_job *job, const loom_status *status, bool statistics) {
+    Wire__JobEnd end = WIRE__JOB_END__INIT;
+    Wire__Object object;
+    end.job = job->id;
+    end.status = loom_wire_status(job->arena, status);
+    const loom_held_object *result = job->graph && !status ? job->slots[job->graph->result] : NULL;
+    if (result) {
+        loom_held_object_wire(result, &object);
+        end.result = &object;
+    }
+    fill_statistics(job, &end);
+    if (!statistics) end.n_times = end.n_remarks = 0;
+    Wire__Message message = WIRE__MESSAGE__INIT;
+    message.body_case = WIRE__MESSAGE__BODY_JOB_END;
+    message.job_end = &end;
+    return loom_daemon_send_packet(job->daemon, &job->client->peer, loom_packet_create(&message));
+}
+
+/* Where times and remarks do not fit beside the result's columns they are left out; where not even that fits, that is
+ * the end that is told. */
+static void tell_end(const loom_job *job, const loom_status *status) {
+    loom_status *refused = try_end(job, status, true);
+    if (!refused) return;
+    loom_status_free(refused);
+    refused = try_end(job, status, false);
+    if (!refused) return;
+    loom_status *less =
+        status ? loom_error(loom_status_code(status), "%.1000s", loom_status_message(status))
+               : loom_error(LOOM_E_LIMIT, "the result has too many columns: %s", loom_status_message(refused));
+    loom_status_free(refused);
+    refused = try_end(job, less, false);
+    if (refused) loom_log_status(LOOM_LOG_ERROR, refused);
+    loom_status_free(less);
+}
+
 /* Takes `status`. The job stays, with its result, until the client has said that it got it. */
 static void send_end(loom_job *job, loom_status *status) {
     loom_daemon *d = job->daemon;
@@ -332,20 +382,7 @@ static void send_end(loom_job *job, loom_status *status) {
     loom_status *stored = loom_store_end(d->store, job->id, status ? loom_code_name(loom_status_code(status)) : "done");
     if (stored) loom_log_status(LOOM_LOG_WARN, stored);
     if (job->client) {
-        Wire__JobEnd end = WIRE__JOB_END__INIT;
-        Wire__Object object;
-        end.job = job->id;
-        end.status = loom_wire_status(job->arena, status);
-        loom_held_object *result = job->graph && !status ? job->slots[job->graph->result] : NULL;
-        if (result) {
-            loom_held_object_wire(result, &object);
-            end.result = &object;
-        }
-        fill_statistics(job, &end);
-        Wire__Message message = WIRE__MESSAGE__INIT;
-        message.body_case = WIRE__MESSAGE__BODY_JOB_END;
-        message.job_end = &end;
-        loom_daemon_send(d, &job->client->peer, &message);
+        tell_end(job, status);
         job->end_sent = true;
     }
     loom_status_free(status);
@@ -364,11 +401,10 @@ void loom_job_end_acknowledged(loom_job *job) {
     if (job->ending) loom_job_destroy(job);
 }
 
-static void destroy_stage(loom_job_stage *stage) {
+/* What an instance of the stage has; plans are not its own. */
+static void clear_stage(loom_job_stage *stage) {
     loom_ledger_destroy(stage->ledger);
-    for (size_t i = 0; i < stage->plans.n; i++) loom_plan_destroy(stage->plans.at[i]);
     for (size_t i = 0; i < stage->seats.n; i++) free(stage->seats.at[i]);
-    loom_list_free(&stage->plans);
     loom_list_free(&stage->seats);
     for (uint32_t i = 0; stage->outputs && i < stage->graph->n_outputs; i++) {
         for (size_t k = 0; k < stage->outputs[i].pieces.n; k++) {
@@ -382,6 +418,23 @@ static void destroy_stage(loom_job_stage *stage) {
     loom_status_free(stage->error);
 }
 
+static void destroy_stage(loom_job_stage *stage) {
+    clear_stage(stage);
+    for (size_t i = 0; i < stage->plans.n; i++) loom_plan_destroy(stage->plans.at[i]);
+    for (size_t i = 0; i < stage->spare.n; i++) loom_plan_destroy(stage->spare.at[i]);
+    loom_list_free(&stage->plans);
+    loom_list_free(&stage->spare);
+}
+
+/* Nobody works for it: its last instance is done, or there was none. Plans are kept for the next one. */
+void loom_job_stage_reset(loom_job_stage *stage) {
+    loom_list plans = stage->plans, spare = stage->spare;
+    for (size_t i = 0; i < plans.n; i++) loom_list_add(&spare, plans.at[i]);
+    loom_list_free(&plans);
+    clear_stage(stage);
+    *stage = (loom_job_stage){.job = stage->job, .index = stage->index, .graph = stage->graph, .spare = spare};
+}
+
 void loom_job_destroy(loom_job *job) {
     loom_daemon *d = job->daemon;
     if (!job->ending) {
@@ -393,6 +446,7 @@ void loom_job_destroy(loom_job *job) {
     }
     loom_list_remove(&d->jobs, job);
     for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) destroy_stage(&job->stages[i]);
+    loom_job_free_loops(job);
     size_t n_slots = job->graph ? job->graph->n_slots : job->n_arguments;
     for (size_t i = 0; job->slots && i < n_slots; i++) loom_held_object_unref(job->slots[i]);
     for (size_t i = 0; i < job->remarks.n; i++) free(job->remarks.at[i]);
@@ -400,7 +454,6 @@ void loom_job_destroy(loom_job *job) {
     loom_list_free(&job->times);
     loom_list_free(&job->tasks);
     free(job->stages);
-    free(job->slot_uses);
     free(job->program);
     free(job->graph_bytes);
     free(job->name);

@@ -4,6 +4,7 @@
 #include "proto/value_codec.h"
 #include "proto/wire.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@ static loom_status *copy_header(loom_arena *arena, const Wire__Value *from, Wire
     return status;
 }
 
-loom_status *loom_held_object_create(const Wire__Object *wire, bool owned, loom_held_object **object) {
+loom_status *loom_held_object_create(const Wire__Object *wire, loom_held_object **object) {
     size_t columns;
     uint64_t bytes;
     LOOM_TRY(loom_wire_value_check(wire->value, &columns, &bytes));
@@ -35,7 +36,35 @@ loom_status *loom_held_object_create(const Wire__Object *wire, bool owned, loom_
         return status;
     }
     loom_held_object *made = loom_xcalloc(1, sizeof *made);
-    *made = (loom_held_object){loom_xstrdup(wire->path), wire->bytes, arena, value, owned, 1};
+    *made = (loom_held_object){loom_xstrdup(wire->path), wire->bytes, arena, value, false, 1};
+    *object = made;
+    return NULL;
+}
+
+const char *loom_folder_of(const char *path, char *const *folders, size_t n_folders) {
+    for (size_t i = 0; i < n_folders; i++) {
+        size_t n = strlen(folders[i]);
+        if (strncmp(path, folders[i], n) == 0 && path[n] == '/' && !strchr(path + n + 1, '/')) return folders[i];
+    }
+    return NULL;
+}
+
+loom_status *loom_held_object_adopt(const Wire__Object *wire, char *const *folders, size_t n_folders, uint64_t number,
+                                    loom_held_object **object) {
+    const char *folder = loom_folder_of(wire->path, folders, n_folders);
+    if (!folder) return loom_error(LOOM_E_PROTOCOL, "a worker named an object outside its folder");
+    loom_held_object *made;
+    LOOM_TRY(loom_held_object_create(wire, &made));
+    char *path = loom_xprintf("%.*s/%" PRIu64 ".obj", (int)(strrchr(folder, '/') - folder), folder, number);
+    if (rename(made->path, path) < 0) {
+        loom_status *status = loom_error_errno(LOOM_E_IO, errno, "cannot take over %s", made->path);
+        free(path);
+        loom_held_object_unref(made);
+        return status;
+    }
+    free(made->path);
+    made->path = path;
+    made->owned = true;
     *object = made;
     return NULL;
 }

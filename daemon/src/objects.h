@@ -1,5 +1,8 @@
-/* Objects the daemon knows: files with a count of who needs them. A file that is ours (spooled by a worker) is removed
- * with its last reference; a client's argument is not.
+/* Objects the daemon knows: files with a count of who needs them. A file that is ours is removed with its last
+ * reference; a client's argument is not.
+ *
+ * A worker writes into a folder of its own. What the daemon accepts it moves out of there, so a file has one owner at
+ * any time: the worker's folder, which goes with the worker, or a held object.
  * Threads: the loop's.
  */
 #ifndef LOOM_DAEMON_OBJECTS_H
@@ -19,8 +22,14 @@ typedef struct loom_held_object {
     int references;
 } loom_held_object;
 
-/* Copies what the message says after checking it. One reference. */
-LOOM_MUST_USE loom_status *loom_held_object_create(const Wire__Object *wire, bool owned, loom_held_object **object);
+/* A client's argument. Copies what the message says after checking it. One reference. */
+LOOM_MUST_USE loom_status *loom_held_object_create(const Wire__Object *wire, loom_held_object **object);
+/* An object that a worker has written, which is in one of its folders itself: moved to the folder around that one, as
+ * <number>.obj, and owned. One reference. On an error the file is where it was. */
+LOOM_MUST_USE loom_status *loom_held_object_adopt(const Wire__Object *wire, char *const *folders, size_t n_folders,
+                                                  uint64_t number, loom_held_object **object);
+/* The folder among `folders` that the file is in itself, not in one below it; NULL: in none. */
+const char *loom_folder_of(const char *path, char *const *folders, size_t n_folders);
 loom_held_object *loom_held_object_ref(loom_held_object *object);
 void loom_held_object_unref(loom_held_object *object); /* NULL is fine */
 /* As a message part that points into the object. */

@@ -1,10 +1,13 @@
 /* Workers and clients: greeting, beats, death. A peer is known by the identity that ZeroMQ gave its connection and,
  * over reconnections, by the random number it chose for itself. */
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/log.h"
 #include "daemon.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool same(const loom_peer_id *peer, const unsigned char *identity, size_t length) {
@@ -57,7 +60,22 @@ static bool is_here(const Wire__Hello *hello) {
     return strcmp(host, hello->host) == 0;
 }
 
-static uint64_t greet_worker(loom_daemon *d, const loom_incoming *in, const Wire__Hello *hello) {
+/* A folder in each spool, named by the worker's number, which is its own: nothing that an earlier life of the process
+ * still writes gets there. */
+static void make_folders(loom_worker *w) {
+    const loom_daemon *d = w->daemon;
+    for (size_t i = 0; i < d->n_spools; i++) {
+        char *folder = loom_xprintf("%s/w%" PRIu64, d->spools[i], w->id);
+        if (mkdir(folder, 0700) == 0) {
+            w->folders[w->n_folders++] = folder;
+            continue;
+        }
+        loom_log(LOOM_LOG_ERROR, "cannot make %s: %s", folder, strerror(errno));
+        free(folder);
+    }
+}
+
+static loom_worker *greet_worker(loom_daemon *d, const loom_incoming *in, const Wire__Hello *hello) {
     for (size_t i = 0; i < d->workers.n; i++) {
         loom_worker *w = d->workers.at[i];
         if (w->instance != hello->instance) continue;
@@ -76,11 +94,12 @@ static uint64_t greet_worker(loom_daemon *d, const loom_incoming *in, const Wire
     w->threads = hello->threads;
     w->memory = hello->memory;
     w->since = w->last_seen = loom_seconds();
+    make_folders(w);
     if (is_here(hello)) w->watch = loom_death_watch_create(&d->loop, w->pid, on_worker_died, w);
     loom_list_add(&d->workers, w);
     loom_log(LOOM_LOG_INFO, "worker %" PRIu64 " (process %" PRId64 ", %u threads) registered", w->id, w->pid,
              w->threads);
-    return w->id;
+    return w;
 }
 
 static uint64_t greet_client(loom_daemon *d, const loom_incoming *in, const Wire__Hello *hello) {
@@ -105,13 +124,15 @@ static uint64_t greet_client(loom_daemon *d, const loom_incoming *in, const Wire
 
 void loom_peer_hello(loom_daemon *d, loom_incoming *in) {
     const Wire__Hello *hello = in->message->hello;
-    bool worker = hello->role == WIRE__ROLE__WORKER;
     Wire__Welcome welcome = WIRE__WELCOME__INIT;
     welcome.incarnation = d->incarnation;
-    welcome.peer = worker ? greet_worker(d, in, hello) : greet_client(d, in, hello);
-    if (worker) {
-        welcome.n_spools = d->n_spools;
-        welcome.spools = d->spools;
+    if (hello->role == WIRE__ROLE__WORKER) {
+        loom_worker *w = greet_worker(d, in, hello);
+        welcome.peer = w->id;
+        welcome.n_spools = w->n_folders;
+        welcome.spools = w->folders;
+    } else {
+        welcome.peer = greet_client(d, in, hello);
     }
     Wire__Message message = WIRE__MESSAGE__INIT;
     message.body_case = WIRE__MESSAGE__BODY_WELCOME;
@@ -161,6 +182,10 @@ void loom_worker_lost(loom_worker *w, const char *why) {
                 seat->next = -1;
             }
         }
+    }
+    for (size_t i = 0; i < w->n_folders; i++) {
+        loom_remove_tree(w->folders[i]); /* what it wrote and nobody has accepted */
+        free(w->folders[i]);
     }
     loom_death_watch_destroy(w->watch);
     loom_list_free(&w->tasks);

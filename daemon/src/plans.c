@@ -25,20 +25,12 @@ static loom_status *check_fits(const loom_job *job, const loom_graph *graph) {
     return NULL;
 }
 
-static void count_uses(loom_job *job) {
-    const loom_graph *g = job->graph;
-    job->slot_uses = loom_xcalloc(g->n_slots + 1, sizeof *job->slot_uses);
-    for (uint32_t i = 0; i < g->n_stages; i++) {
-        for (uint32_t k = 0; k < g->stages[i].n_inputs; k++) job->slot_uses[g->stages[i].inputs[k]]++;
-    }
-    if (!g->result_is_stream) job->slot_uses[g->result]++;
-}
-
 static loom_status *take_graph(loom_job *job, const loom_compile_reply *reply) {
     loom_graph *graph;
     LOOM_TRY(loom_graph_decode(job->arena, reply->graph, reply->graph_length, &graph));
     LOOM_TRY(loom_graph_check(graph));
     LOOM_TRY(check_fits(job, graph));
+    free(job->program); /* as it was submitted */
     job->program = loom_xmalloc(reply->program_length + 1);
     memcpy(job->program, reply->program, reply->program_length);
     job->program_length = reply->program_length;
@@ -53,7 +45,7 @@ static loom_status *take_graph(loom_job *job, const loom_compile_reply *reply) {
     for (uint32_t i = 0; i < graph->n_stages; i++) {
         job->stages[i] = (loom_job_stage){.job = job, .index = i, .graph = &graph->stages[i]};
     }
-    count_uses(job);
+    loom_job_prepare_slots(job);
     for (uint32_t i = 0; i < graph->n_remarks; i++) loom_job_remark(job, graph->remarks[i]);
     for (uint32_t i = 0; i < reply->n_remarks; i++) loom_job_remark(job, reply->remarks[i]);
     return NULL;
@@ -110,17 +102,28 @@ static void free_values(loom_value **values, uint32_t n) {
     free(values);
 }
 
-loom_status *loom_job_request_graph(loom_job *job, const void *program, size_t length) {
+/* What every worker has: groups are batched so that any of them can take a lease. */
+static uint64_t memory_of_workers(const loom_daemon *d) {
+    uint64_t least = 0;
+    for (size_t i = 0; i < d->workers.n; i++) {
+        const loom_worker *w = d->workers.at[i];
+        if (w->memory && (!least || w->memory < least)) least = w->memory;
+    }
+    return least;
+}
+
+loom_status *loom_job_request_graph(loom_job *job) {
     uint32_t n = (uint32_t)job->n_arguments;
     loom_value **arguments = small_values(job, NULL, n);
     loom_compile_request request = {.what = LOOM_COMPILE_GRAPH,
-                                    .program = program,
-                                    .program_length = length,
+                                    .program = job->program,
+                                    .program_length = job->program_length,
                                     .entry = job->entry[0] ? job->entry : NULL,
                                     .n_arguments = n,
                                     .arguments = arguments,
                                     .cache = job->daemon->cache,
-                                    .debug = job->debug};
+                                    .debug = job->debug,
+                                    .memory = memory_of_workers(job->daemon)};
     char *bytes;
     size_t size;
     loom_status *status = loom_compile_request_encode(&request, &bytes, &size);
@@ -253,12 +256,40 @@ static loom_status *all_shapes(shapes *s, const loom_job_stage *stage, uint32_t 
     return NULL;
 }
 
+static void forget_varying(const loom_graph_stage *g, loom_value **values) {
+    for (uint32_t i = 0; i < g->n_varying; i++) {
+        loom_value_unref(values[g->varying[i]]);
+        values[g->varying[i]] = NULL;
+    }
+}
+
+/* An earlier turn of the loop has asked the same. */
+static bool take_spare(loom_job_plan *plan) {
+    loom_list *spare = &plan->stage->spare;
+    for (size_t i = 0; i < spare->n; i++) {
+        loom_job_plan *old = spare->at[i];
+        if (!old->ready || memcmp(&old->request, &plan->request, sizeof old->request) != 0) continue;
+        plan->interpret = old->interpret;
+        plan->plan = old->plan;
+        plan->object = old->object;
+        plan->plan_length = old->plan_length;
+        plan->object_length = old->object_length;
+        plan->ready = true;
+        old->plan = old->object = NULL;
+        loom_list_remove(spare, old);
+        loom_plan_destroy(old);
+        return true;
+    }
+    return false;
+}
+
 static loom_status *request_stage(loom_job_plan *plan) {
     loom_job_stage *stage = plan->stage;
     loom_job *job = stage->job;
     shapes s = {0};
     loom_status *status = all_shapes(&s, stage, plan->class);
     loom_value **values = small_values(job, stage->graph->inputs, stage->graph->n_inputs);
+    forget_varying(stage->graph, values);
     loom_compile_request request = {.what = LOOM_COMPILE_STAGE,
                                     .program = job->program,
                                     .program_length = job->program_length,
@@ -278,6 +309,11 @@ static loom_status *request_stage(loom_job_plan *plan) {
     free(s.at);
     free_values(values, stage->graph->n_inputs);
     if (status) return status;
+    plan->request = loom_hash_bytes(bytes, size);
+    if (take_spare(plan)) {
+        free(bytes);
+        return NULL;
+    }
     compile_begins(job);
     plan->compiling = loom_compile_pool_submit(job->daemon->compilers, bytes, size, on_stage, plan);
     return NULL;
@@ -321,7 +357,7 @@ loom_job_plan *loom_plan_for(loom_job_stage *stage, uint32_t class, const loom_w
     }
     if (!status) status = request_stage(plan);
     if (status) loom_job_fail(stage->job, status);
-    return NULL;
+    return plan->ready ? plan : NULL;
 }
 
 void loom_plan_stop(loom_job_plan *plan) {
@@ -354,11 +390,10 @@ void loom_plan_destroy(loom_job_plan *plan) {
 
 /* ---- telling workers ---- */
 
-static void open_job(loom_worker *w, loom_job *job) {
+static loom_status *open_job(loom_worker *w, loom_job *job) {
     for (size_t i = 0; i < w->open_jobs.n; i++) {
-        if (w->open_jobs.at[i] == job) return;
+        if (w->open_jobs.at[i] == job) return NULL;
     }
-    loom_list_add(&w->open_jobs, job);
     Wire__OpenStream *streams = loom_xcalloc(job->n_arguments + 1, sizeof *streams);
     Wire__OpenStream **list = loom_xcalloc(job->n_arguments + 1, sizeof *list);
     Wire__OpenJob open = WIRE__OPEN_JOB__INIT;
@@ -378,9 +413,12 @@ static void open_job(loom_worker *w, loom_job *job) {
     loom_packet *packet = loom_packet_create(&message);
     loom_packet_add_copy(packet, job->program, job->program_length);
     loom_packet_add_copy(packet, job->graph_bytes, job->graph_length);
-    loom_socket_send(w->daemon->socket, w->peer.bytes, w->peer.length, packet);
+    loom_status *status = loom_daemon_send_packet(w->daemon, &w->peer, packet);
     free(streams);
     free(list);
+    if (status) return loom_status_note(status, "in the description of the job's streams");
+    loom_list_add(&w->open_jobs, job);
+    return NULL;
 }
 
 /* Bytes of an element of all streams of a class, where no leaf is irregular. */
@@ -427,14 +465,13 @@ static void fill_streams(const loom_job_plan *plan, Wire__OpenRun *open) {
     open->bytes_per_element = bytes_per_element(plan);
 }
 
-void loom_worker_open(loom_worker *w, loom_job_plan *plan) {
+loom_status *loom_worker_open(loom_worker *w, loom_job_plan *plan) {
     for (size_t i = 0; i < w->open_runs.n; i++) {
-        if (w->open_runs.at[i] == plan) return;
+        if (w->open_runs.at[i] == plan) return NULL;
     }
     loom_job_stage *stage = plan->stage;
     loom_job *job = stage->job;
-    open_job(w, job);
-    loom_list_add(&w->open_runs, plan);
+    LOOM_TRY(open_job(w, job));
     uint32_t n = stage->graph->n_inputs;
     Wire__Object *objects = loom_xcalloc(n + 1, sizeof *objects);
     Wire__Object **list = loom_xcalloc(n + 1, sizeof *list);
@@ -458,9 +495,12 @@ void loom_worker_open(loom_worker *w, loom_job_plan *plan) {
         loom_packet_add_copy(packet, plan->plan, plan->plan_length);
         loom_packet_add_copy(packet, plan->object, plan->object_length);
     }
-    loom_socket_send(w->daemon->socket, w->peer.bytes, w->peer.length, packet);
+    loom_status *status = loom_daemon_send_packet(w->daemon, &w->peer, packet);
     free(open.segments);
     free(open.has_constants);
     free(objects);
     free(list);
+    if (status) return loom_status_note(status, "in the inputs of stage %u: they have too many columns", stage->index);
+    loom_list_add(&w->open_runs, plan);
+    return NULL;
 }

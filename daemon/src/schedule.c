@@ -48,8 +48,8 @@ typedef struct extras {
     uint64_t *lengths; /* WHOLE */
 } extras;
 
-static void send_task(loom_task *task, const extras *more) {
-    loom_worker_open(task->worker, task->plan);
+static loom_status *tell_task(const loom_task *task, const extras *more) {
+    LOOM_TRY(loom_worker_open(task->worker, task->plan));
     Wire__Epoch epoch = WIRE__EPOCH__INIT;
     epoch.incarnation = task->epoch.incarnation;
     epoch.counter = task->epoch.counter;
@@ -87,7 +87,13 @@ static void send_task(loom_task *task, const extras *more) {
     Wire__Message message = WIRE__MESSAGE__INIT;
     message.body_case = WIRE__MESSAGE__BODY_TASK;
     message.task = &wire;
-    loom_daemon_send(task->worker->daemon, &task->worker->peer, &message);
+    return loom_daemon_send_packet(task->worker->daemon, &task->worker->peer, loom_packet_create(&message));
+}
+
+/* Where that is not possible the job fails, and the task is gone. */
+static void send_task(loom_task *task, const extras *more) {
+    loom_status *status = tell_task(task, more);
+    if (status) loom_job_fail(task->stage->job, status);
 }
 
 /* ---- blocks ---- */
@@ -231,7 +237,7 @@ static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
     if (seat->next != free.first || seat->stretches == 0) seat->stretches++;
     seat->next = free.first + free.n;
     send_task(task, &(extras){.blocks = stage->blocks});
-    if (stage->streams_out) send_delta(seat);
+    if (stage->streams_out && !stage->job->ending) send_delta(seat);
     return true;
 }
 
@@ -398,9 +404,12 @@ void loom_schedule(loom_daemon *d) {
         loom_job *job = d->jobs.at[i - 1];
         if (!job->client) {
             loom_job_destroy(job); /* nobody waits for it */
-        } else {
-            settle_errors(job);
+            continue;
         }
+        settle_errors(job);
+        if (job->graph || job->compiling || job->ending || !d->workers.n) continue;
+        loom_status *status = loom_job_request_graph(job);
+        if (status) loom_job_fail(job, status);
     }
     /* Those with nothing to do first. */
     for (size_t room = 0; room < LOOM_TASKS_AHEAD; room++) {

@@ -9,22 +9,30 @@
 
 /* ---- objects from workers ---- */
 
-static bool in_spool(const loom_daemon *d, const char *path) {
-    for (size_t i = 0; i < d->n_spools; i++) {
-        size_t n = strlen(d->spools[i]);
-        if (strncmp(path, d->spools[i], n) == 0 && path[n] == '/' && !strstr(path + n, "/../")) return true;
-    }
-    return false;
+static void unref_all(loom_held_object **objects, size_t n) {
+    for (size_t i = 0; i < n; i++) loom_held_object_unref(objects[i]);
+    free(objects);
 }
 
-static loom_status *take_object(loom_daemon *d, const Wire__Object *wire, loom_held_object **object) {
-    if (!in_spool(d, wire->path)) return loom_error(LOOM_E_PROTOCOL, "a worker named an object outside the spool");
-    return loom_held_object_create(wire, true, object);
-}
-
-static void discard(loom_daemon *d, const Wire__TaskDone *done) {
+/* The objects of all parts, or none: then what was moved is gone, and the rest is where it was. */
+static loom_status *take_objects(const loom_worker *w, const Wire__TaskDone *done, loom_held_object ***taken) {
+    loom_held_object **objects = loom_xcalloc(done->n_parts + 1, sizeof *objects);
     for (size_t i = 0; i < done->n_parts; i++) {
-        if (in_spool(d, done->parts[i]->object->path)) unlink(done->parts[i]->object->path);
+        loom_status *status = loom_held_object_adopt(done->parts[i]->object, w->folders, w->n_folders,
+                                                     loom_daemon_next_id(w->daemon), &objects[i]);
+        if (!status) continue;
+        unref_all(objects, i);
+        return status;
+    }
+    *taken = objects;
+    return NULL;
+}
+
+/* What was accepted has moved out of the worker's folder; whatever else an answer names there goes. */
+static void discard(const loom_worker *w, const Wire__TaskDone *done) {
+    for (size_t i = 0; i < done->n_parts; i++) {
+        const char *path = done->parts[i]->object->path;
+        if (loom_folder_of(path, w->folders, w->n_folders)) unlink(path);
     }
 }
 
@@ -93,7 +101,12 @@ void loom_stage_send_parts(loom_job_stage *stage) {
             Wire__Message message = WIRE__MESSAGE__INIT;
             message.body_case = WIRE__MESSAGE__BODY_PART;
             message.part = &part;
-            loom_daemon_send(job->daemon, &job->client->peer, &message);
+            loom_status *status =
+                loom_daemon_send_packet(job->daemon, &job->client->peer, loom_packet_create(&message));
+            if (status) {
+                loom_job_fail(job, loom_status_note(status, "in a part of the result: it has too many columns"));
+                return;
+            }
             piece->busy = true;
             o->next_part += piece->stretch.n;
             o->unacknowledged++;
@@ -196,88 +209,116 @@ static void fold_done(loom_task *task, const Wire__TaskDone *done) {
 
 /* ---- DELTA ---- */
 
-/* Where order matters the parts of an output are exactly the blocks of the delta. */
-static loom_status *check_parts(const loom_job_stage *stage, const Wire__TaskDone *done) {
-    const uint64_t n_blocks = (uint64_t)stage->blocks->n_blocks;
+/* Where order matters the parts of an output are its delta's blocks, cut anyhow. */
+static loom_status *check_ordered(const Wire__TaskDone *done, uint32_t output) {
+    uint64_t blocks = 0, parts = 0;
+    for (size_t i = 0; i < done->n_blocks; i++) blocks += done->blocks[i]->n;
     for (size_t i = 0; i < done->n_parts; i++) {
         const Wire__TaskPart *part = done->parts[i];
-        if (part->output >= stage->graph->n_outputs || part->first_block > n_blocks ||
-            part->n_blocks > n_blocks - part->first_block) {
-            return loom_error(LOOM_E_PROTOCOL, "a delta with a part of no output, or of blocks that are not there");
+        if (part->output != output) continue;
+        parts += part->n_blocks;
+        bool found = false;
+        for (size_t k = 0; k < done->n_blocks && !found; k++) {
+            const Wire__BlockRun *run = done->blocks[k];
+            found = part->first_block >= run->first && part->first_block - run->first <= run->n &&
+                    part->n_blocks <= run->n - (part->first_block - run->first);
         }
-        bool twice = false;
-        for (size_t k = 0; k < i && !loom_output_is_ordered(&stage->graph->outputs[part->output]); k++) {
-            twice = twice || done->parts[k]->output == part->output;
+        if (!found) return loom_error(LOOM_E_PROTOCOL, "a delta with a part of blocks that are not in it");
+        for (size_t k = 0; k < i; k++) {
+            const Wire__TaskPart *other = done->parts[k];
+            if (other->output != output || other->first_block >= part->first_block + part->n_blocks ||
+                part->first_block >= other->first_block + other->n_blocks) {
+                continue;
+            }
+            return loom_error(LOOM_E_PROTOCOL, "a delta with two parts of one block");
         }
-        if (twice) return loom_error(LOOM_E_PROTOCOL, "a delta with two parts of one output");
+    }
+    if (blocks != parts) return loom_error(LOOM_E_PROTOCOL, "a delta whose parts do not cover its blocks");
+    return NULL;
+}
+
+/* Elsewhere one part has them all. */
+static loom_status *check_unordered(const Wire__TaskDone *done, uint32_t output) {
+    size_t parts = 0;
+    for (size_t i = 0; i < done->n_parts; i++) parts += done->parts[i]->output == output;
+    if (parts == (done->n_blocks ? 1 : 0)) return NULL;
+    return loom_error(LOOM_E_PROTOCOL, "a delta of %zu runs of blocks with %zu parts of output %u", done->n_blocks,
+                      parts, output);
+}
+
+static loom_status *check_parts(const loom_job_stage *stage, const Wire__TaskDone *done) {
+    const uint64_t n_blocks = (uint64_t)stage->blocks->n_blocks;
+    for (size_t i = 0; i < done->n_blocks; i++) {
+        const Wire__BlockRun *run = done->blocks[i];
+        if (run->n > 0 && run->first <= n_blocks && run->n <= n_blocks - run->first) continue;
+        return loom_error(LOOM_E_PROTOCOL, "a delta with blocks that are not there");
+    }
+    for (size_t i = 0; i < done->n_parts; i++) {
+        const Wire__TaskPart *part = done->parts[i];
+        if (part->output < stage->graph->n_outputs && part->first_block <= n_blocks &&
+            part->n_blocks <= n_blocks - part->first_block) {
+            continue;
+        }
+        return loom_error(LOOM_E_PROTOCOL, "a delta with a part of no output, or of blocks that are not there");
     }
     for (uint32_t o = 0; o < stage->graph->n_outputs; o++) {
-        if (!loom_output_is_ordered(&stage->graph->outputs[o])) continue;
-        uint64_t blocks = 0, parts = 0;
-        for (size_t i = 0; i < done->n_blocks; i++) blocks += done->blocks[i]->n;
-        for (size_t i = 0; i < done->n_parts; i++) {
-            const Wire__TaskPart *part = done->parts[i];
-            if (part->output != o) continue;
-            parts += part->n_blocks;
-            bool found = false;
-            for (size_t k = 0; k < done->n_blocks && !found; k++) {
-                const Wire__BlockRun *run = done->blocks[k];
-                found = part->first_block >= run->first && part->first_block - run->first <= run->n &&
-                        part->n_blocks <= run->n - (part->first_block - run->first);
-            }
-            if (!found) return loom_error(LOOM_E_PROTOCOL, "a delta with a part of blocks that are not in it");
-        }
-        if (blocks != parts) return loom_error(LOOM_E_PROTOCOL, "a delta whose parts do not cover its blocks");
+        bool ordered = loom_output_is_ordered(&stage->graph->outputs[o]);
+        LOOM_TRY(ordered ? check_ordered(done, o) : check_unordered(done, o));
     }
     return NULL;
 }
 
-static loom_status *store_delta(loom_job_stage *stage, loom_epoch epoch, uint64_t delta, const loom_stretch *blocks,
-                                const Wire__TaskDone *done) {
+static loom_status *store_delta(const loom_job_stage *stage, loom_epoch epoch, uint64_t delta,
+                                const loom_stretch *blocks, const Wire__TaskDone *done,
+                                loom_held_object *const *objects) {
     loom_stored_piece *pieces = loom_xcalloc(done->n_parts + 1, sizeof *pieces);
     for (size_t i = 0; i < done->n_parts; i++) {
         const Wire__TaskPart *part = done->parts[i];
-        pieces[i] = (loom_stored_piece){
-            part->output, {(int64_t)part->first_block, (int64_t)part->n_blocks}, part->object->path};
+        pieces[i] =
+            (loom_stored_piece){part->output, {(int64_t)part->first_block, (int64_t)part->n_blocks}, objects[i]->path};
     }
-    loom_status *status = loom_store_delta(stage->job->daemon->store, stage->job->id, stage->index, epoch, delta,
+    loom_status *status = loom_store_delta(stage->job->daemon->store, stage->job->id, stage->instance, epoch, delta,
                                            blocks, done->n_blocks, pieces, done->n_parts);
     free(pieces);
     return status;
 }
 
-static loom_status *make_pieces(loom_job_stage *stage, const Wire__TaskDone *done, loom_piece **pieces) {
+/* Takes the references. */
+static void add_pieces(loom_job_stage *stage, const Wire__TaskDone *done, loom_held_object **objects) {
     for (size_t i = 0; i < done->n_parts; i++) {
         const Wire__TaskPart *part = done->parts[i];
-        pieces[i] = loom_xcalloc(1, sizeof *pieces[i]);
-        pieces[i]->stretch = (loom_stretch){(int64_t)part->first_block, (int64_t)part->n_blocks};
-        pieces[i]->n_blocks = (int64_t)part->n_blocks;
-        LOOM_TRY(take_object(stage->job->daemon, part->object, &pieces[i]->object));
+        loom_piece *piece = loom_xcalloc(1, sizeof *piece);
+        *piece = (loom_piece){.stretch = {(int64_t)part->first_block, (int64_t)part->n_blocks}, .object = objects[i]};
+        insert_piece(&stage->outputs[part->output].pieces, piece);
     }
+}
+
+/* First everything that may be refused, none of which changes anything but where files are; then store, ledger and
+ * pieces together. */
+static loom_status *accept_blocks(loom_task *task, const Wire__TaskDone *done, const loom_stretch *blocks) {
+    loom_job_stage *stage = task->stage;
+    loom_held_object **objects;
+    LOOM_TRY(loom_ledger_check_delta(stage->ledger, task->epoch, blocks, done->n_blocks));
+    LOOM_TRY(take_objects(task->worker, done, &objects));
+    uint64_t delta = loom_daemon_next_id(stage->job->daemon);
+    loom_status *status = store_delta(stage, task->epoch, delta, blocks, done, objects);
+    if (status) {
+        unref_all(objects, done->n_parts);
+        return status;
+    }
+    loom_ledger_accept(stage->ledger, task->epoch, blocks, done->n_blocks, delta);
+    add_pieces(stage, done, objects);
+    free(objects);
     return NULL;
 }
 
-static loom_status *accept_delta(loom_job_stage *stage, loom_epoch epoch, const Wire__TaskDone *done) {
-    LOOM_TRY(check_parts(stage, done));
+static loom_status *accept_delta(loom_task *task, const Wire__TaskDone *done) {
+    LOOM_TRY(check_parts(task->stage, done));
     loom_stretch *blocks = loom_xcalloc(done->n_blocks + 1, sizeof *blocks);
     for (size_t i = 0; i < done->n_blocks; i++) {
         blocks[i] = (loom_stretch){(int64_t)done->blocks[i]->first, (int64_t)done->blocks[i]->n};
     }
-    loom_piece **pieces = loom_xcalloc(done->n_parts + 1, sizeof *pieces);
-    loom_status *status = make_pieces(stage, done, pieces);
-    uint64_t delta = loom_daemon_next_id(stage->job->daemon);
-    if (!status) status = loom_ledger_accept(stage->ledger, epoch, blocks, done->n_blocks, delta);
-    if (!status) {
-        for (size_t i = 0; i < done->n_parts; i++) {
-            insert_piece(&stage->outputs[done->parts[i]->output].pieces, pieces[i]);
-            pieces[i] = NULL;
-        }
-        status = store_delta(stage, epoch, delta, blocks, done);
-    }
-    for (size_t i = 0; i < done->n_parts; i++) {
-        if (pieces[i]) free_piece(pieces[i]);
-    }
-    free(pieces);
+    loom_status *status = accept_blocks(task, done, blocks);
     free(blocks);
     return status;
 }
@@ -286,8 +327,7 @@ static loom_status *accept_delta(loom_job_stage *stage, loom_epoch epoch, const 
 static void delta_done(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
     task->seat->last_handover = done->handover;
-    loom_status *status =
-        done->status ? loom_wire_status_restore(done->status) : accept_delta(stage, task->epoch, done);
+    loom_status *status = done->status ? loom_wire_status_restore(done->status) : accept_delta(task, done);
     if (!status) {
         if (stage->streams_out) {
             loom_stage_send_parts(stage);
@@ -295,7 +335,6 @@ static void delta_done(loom_task *task, const Wire__TaskDone *done) {
         }
         return;
     }
-    discard(stage->job->daemon, done);
     loom_stage_fence(stage, task->epoch, task->plan, task->worker);
     loom_code code = loom_status_code(status);
     if (code == LOOM_E_CANCELLED || code == LOOM_E_DENIED) {
@@ -309,64 +348,75 @@ static void delta_done(loom_task *task, const Wire__TaskDone *done) {
 
 static loom_status *merge_done(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
+    loom_held_object **objects;
     if (done->n_parts != 1) return loom_error(LOOM_E_PROTOCOL, "a merge with %zu results", done->n_parts);
-    loom_held_object *object;
-    LOOM_TRY(take_object(stage->job->daemon, done->parts[0]->object, &object));
+    LOOM_TRY(take_objects(task->worker, done, &objects));
     loom_piece *a = task->a, *b = task->b;
-    task->a = task->b = NULL;
-    loom_piece *made = loom_xcalloc(1, sizeof *made);
-    *made = (loom_piece){.stretch = {a->stretch.first, a->stretch.n + b->stretch.n},
-                         .n_blocks = a->n_blocks + b->n_blocks,
-                         .object = object};
-    loom_stored_piece stored = {task->output, made->stretch, object->path};
-    loom_status *status = loom_store_merge(stage->job->daemon->store, stage->job->id, stage->index, a->object->path,
+    loom_stretch both = {a->stretch.first, a->stretch.n + b->stretch.n};
+    loom_stored_piece stored = {task->output, both, objects[0]->path};
+    loom_status *status = loom_store_merge(stage->job->daemon->store, stage->job->id, stage->instance, a->object->path,
                                            b->object->path, &stored);
+    if (status) {
+        unref_all(objects, 1);
+        return status;
+    }
+    loom_piece *made = loom_xcalloc(1, sizeof *made);
+    *made = (loom_piece){.stretch = both, .object = objects[0]};
+    free(objects);
+    task->a = task->b = NULL;
     loom_list *pieces = &stage->outputs[task->output].pieces;
     loom_list_remove(pieces, a);
     loom_list_remove(pieces, b);
     free_piece(a);
     free_piece(b);
     insert_piece(pieces, made);
-    return status;
+    return NULL;
 }
 
 static loom_status *finish_done(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
+    loom_stage_output *output = &stage->outputs[task->output];
+    loom_held_object **objects;
     if (done->n_parts != 1) return loom_error(LOOM_E_PROTOCOL, "a finished output with %zu values", done->n_parts);
-    loom_held_object *object;
-    LOOM_TRY(take_object(stage->job->daemon, done->parts[0]->object, &object));
+    LOOM_TRY(take_objects(task->worker, done, &objects));
+    loom_held_object *object = objects[0];
+    free(objects);
     if (stage->graph->outputs[task->output].kind == LOOM_OUT_STREAM) {
         loom_piece *piece = loom_xcalloc(1, sizeof *piece);
         piece->object = object;
-        insert_piece(&stage->outputs[task->output].pieces, piece);
-        stage->outputs[task->output].done = true;
+        insert_piece(&output->pieces, piece);
+        output->done = true;
         loom_stage_send_parts(stage);
         return NULL;
     }
     set_slot(stage, task->output, object);
     if (task->a) {
-        loom_list_remove(&stage->outputs[task->output].pieces, task->a);
+        loom_list_remove(&output->pieces, task->a);
         free_piece(task->a);
         task->a = NULL;
     }
     return NULL;
 }
 
-static loom_status *array_done(loom_task *task, const Wire__TaskDone *done) {
-    loom_job_stage *stage = task->stage;
+static loom_status *check_array(const loom_job_stage *stage, const Wire__TaskDone *done) {
     if (done->n_parts != stage->graph->n_outputs) {
         return loom_error(LOOM_E_PROTOCOL, "an array stage of %u outputs gave %zu", stage->graph->n_outputs,
                           done->n_parts);
     }
     for (size_t i = 0; i < done->n_parts; i++) {
-        loom_held_object *object;
-        uint32_t output = done->parts[i]->output;
-        if (output >= stage->graph->n_outputs || stage->outputs[output].done) {
-            return loom_error(LOOM_E_PROTOCOL, "an array stage gave an output twice");
-        }
-        LOOM_TRY(take_object(stage->job->daemon, done->parts[i]->object, &object));
-        set_slot(stage, output, object);
+        bool twice = done->parts[i]->output >= stage->graph->n_outputs;
+        for (size_t k = 0; k < i; k++) twice = twice || done->parts[k]->output == done->parts[i]->output;
+        if (twice) return loom_error(LOOM_E_PROTOCOL, "an array stage gave an output twice, or one that it has not");
     }
+    return NULL;
+}
+
+static loom_status *array_done(loom_task *task, const Wire__TaskDone *done) {
+    loom_held_object **objects;
+    LOOM_TRY(check_array(task->stage, done));
+    LOOM_TRY(take_objects(task->worker, done, &objects));
+    for (size_t i = 0; i < done->n_parts; i++) set_slot(task->stage, done->parts[i]->output, objects[i]);
+    free(objects);
     return NULL;
 }
 
@@ -439,13 +489,8 @@ static loom_task *answered_task(const loom_worker *w, const Wire__TaskDone *done
     return same ? task : NULL;
 }
 
-void loom_task_done(loom_daemon *d, loom_worker *w, loom_incoming *in) {
-    const Wire__TaskDone *done = in->message->task_done;
-    loom_task *task = w ? answered_task(w, done) : NULL;
-    if (!task) {
-        discard(d, done); /* late: dropped meanwhile, or of a worker that was given up */
-        return;
-    }
+static void take_answer(loom_task *task, const Wire__TaskDone *done) {
+    loom_worker *w = task->worker;
     loom_job_stage *stage = task->stage;
     add_times(stage->job, done);
     add_seconds(task, done);
@@ -455,11 +500,17 @@ void loom_task_done(loom_daemon *d, loom_worker *w, loom_incoming *in) {
     default: value_done(task, done); break;
     }
     /* The job may have failed above, and its tasks are gone with it. */
-    if (find_task(w, done->task)) {
-        bool value = task->kind == WIRE__TASK_KIND__FINISH || stage->graph->kind != LOOM_STAGE_TRAVERSAL;
-        loom_task_drop(task);
-        if (w->tasks.n) ((loom_task *)w->tasks.at[0])->progressed = loom_seconds(); /* it begins only now */
-        if (value && stage->state == LOOM_STAGE_RUNNING && !done->status) check_stage_done(stage);
-    }
+    if (!find_task(w, done->task)) return;
+    bool value = task->kind == WIRE__TASK_KIND__FINISH || stage->graph->kind != LOOM_STAGE_TRAVERSAL;
+    loom_task_drop(task);
+    if (w->tasks.n) ((loom_task *)w->tasks.at[0])->progressed = loom_seconds(); /* it begins only now */
+    if (value && stage->state == LOOM_STAGE_RUNNING && !done->status) check_stage_done(stage);
+}
+
+void loom_task_done(loom_daemon *d, loom_worker *w, const Wire__TaskDone *done) {
+    if (!w) return; /* given up: its folder is gone */
+    loom_task *task = answered_task(w, done);
+    if (task) take_answer(task, done); /* else late: dropped meanwhile */
+    discard(w, done);
     loom_daemon_changed(d);
 }

@@ -6,6 +6,13 @@ static loom_epoch epoch(uint64_t counter) {
     return (loom_epoch){1, counter};
 }
 
+/* As the daemon does it. */
+static loom_status *accept(loom_ledger *l, loom_epoch epoch, const loom_stretch *stretches, size_t n, uint64_t delta) {
+    LOOM_TRY(loom_ledger_check_delta(l, epoch, stretches, n));
+    loom_ledger_accept(l, epoch, stretches, n, delta);
+    return NULL;
+}
+
 static loom_stretch stretch(int64_t first, int64_t n) {
     return (loom_stretch){first, n};
 }
@@ -17,12 +24,9 @@ LOOM_TEST(ledger, life_of_a_block) {
     LOOM_OK(loom_ledger_folded(l, epoch(1), stretch(0, 10)));
     loom_stretch all[] = {{0, 10}};
     LOOM_CHECK(!loom_ledger_complete(l));
-    LOOM_OK(loom_ledger_accept(l, epoch(1), all, 1, 77));
+    LOOM_OK(accept(l, epoch(1), all, 1, 77));
     LOOM_CHECK(loom_ledger_complete(l));
     LOOM_CHECK_EQ_INT(loom_ledger_count(l, LOOM_BLOCK_MERGED), 10);
-    loom_ledger_make_durable(l, 77);
-    LOOM_CHECK_EQ_INT(loom_ledger_count(l, LOOM_BLOCK_DURABLE), 10);
-    LOOM_CHECK(loom_ledger_complete(l));
     loom_ledger_verify(l);
     loom_ledger_destroy(l);
 }
@@ -33,8 +37,8 @@ LOOM_TEST(ledger, a_repeated_delta_is_refused) {
     LOOM_OK(loom_ledger_lease(l, epoch(1), stretch(0, 2)));
     LOOM_OK(loom_ledger_folded(l, epoch(1), stretch(0, 2)));
     loom_stretch blocks[] = {{0, 2}};
-    LOOM_OK(loom_ledger_accept(l, epoch(1), blocks, 1, 1));
-    LOOM_FAILS(loom_ledger_accept(l, epoch(1), blocks, 1, 2), LOOM_E_DENIED);
+    LOOM_OK(accept(l, epoch(1), blocks, 1, 1));
+    LOOM_FAILS(accept(l, epoch(1), blocks, 1, 2), LOOM_E_DENIED);
     LOOM_CHECK_EQ_INT(loom_ledger_count(l, LOOM_BLOCK_MERGED), 2);
     loom_ledger_destroy(l);
 }
@@ -50,14 +54,14 @@ LOOM_TEST(ledger, a_revived_worker_changes_nothing) {
     LOOM_CHECK_EQ_INT(freed, 4);
     LOOM_CHECK_EQ_INT(loom_ledger_released(l), 4);
     loom_stretch blocks[] = {{0, 3}};
-    LOOM_FAILS(loom_ledger_accept(l, epoch(1), blocks, 1, 1), LOOM_E_DENIED);
+    LOOM_FAILS(accept(l, epoch(1), blocks, 1, 1), LOOM_E_DENIED);
     LOOM_OK(loom_ledger_open(l, epoch(2)));
     LOOM_OK(loom_ledger_lease(l, epoch(2), stretch(0, 4)));
     LOOM_FAILS(loom_ledger_folded(l, epoch(1), stretch(0, 3)), LOOM_E_DENIED);
-    LOOM_FAILS(loom_ledger_accept(l, epoch(1), blocks, 1, 1), LOOM_E_DENIED);
+    LOOM_FAILS(accept(l, epoch(1), blocks, 1, 1), LOOM_E_DENIED);
     LOOM_OK(loom_ledger_folded(l, epoch(2), stretch(0, 4)));
     loom_stretch all[] = {{0, 4}};
-    LOOM_OK(loom_ledger_accept(l, epoch(2), all, 1, 2));
+    LOOM_OK(accept(l, epoch(2), all, 1, 2));
     LOOM_CHECK(loom_ledger_complete(l));
     loom_ledger_fence(l, epoch(1), &freed);
     LOOM_CHECK_EQ_INT(freed, 0);
@@ -73,14 +77,14 @@ LOOM_TEST(ledger, a_delta_holds_all_that_was_folded_and_nothing_else) {
     LOOM_OK(loom_ledger_folded(l, epoch(1), stretch(0, 4)));
     loom_stretch less[] = {{0, 3}}, other[] = {{0, 4}, {5, 1}}, beyond[] = {{0, 11}}, twice[] = {{0, 3}, {2, 2}},
                  free_one[] = {{0, 4}, {8, 1}};
-    LOOM_FAILS(loom_ledger_accept(l, epoch(1), less, 1, 1), LOOM_E_DENIED);
-    LOOM_FAILS(loom_ledger_accept(l, epoch(1), other, 2, 1), LOOM_E_DENIED);
-    LOOM_FAILS(loom_ledger_accept(l, epoch(1), beyond, 1, 1), LOOM_E_DENIED);
-    LOOM_FAILS(loom_ledger_accept(l, epoch(1), twice, 2, 1), LOOM_E_DENIED);
-    LOOM_FAILS(loom_ledger_accept(l, epoch(1), free_one, 2, 1), LOOM_E_DENIED);
+    LOOM_FAILS(accept(l, epoch(1), less, 1, 1), LOOM_E_DENIED);
+    LOOM_FAILS(accept(l, epoch(1), other, 2, 1), LOOM_E_DENIED);
+    LOOM_FAILS(accept(l, epoch(1), beyond, 1, 1), LOOM_E_DENIED);
+    LOOM_FAILS(accept(l, epoch(1), twice, 2, 1), LOOM_E_DENIED);
+    LOOM_FAILS(accept(l, epoch(1), free_one, 2, 1), LOOM_E_DENIED);
     /* More than is known to be folded is fine as long as it was leased: the last beat is older than the delta. */
     loom_stretch all[] = {{3, 2}, {0, 3}};
-    LOOM_OK(loom_ledger_accept(l, epoch(1), all, 2, 1));
+    LOOM_OK(accept(l, epoch(1), all, 2, 1));
     LOOM_CHECK_EQ_INT(loom_ledger_count(l, LOOM_BLOCK_MERGED), 5);
     loom_ledger_verify(l);
     loom_ledger_destroy(l);
@@ -92,7 +96,7 @@ LOOM_TEST(ledger, what_was_leased_and_not_folded_is_free_after_the_delta) {
     LOOM_OK(loom_ledger_lease(l, epoch(1), stretch(0, 6)));
     LOOM_OK(loom_ledger_folded(l, epoch(1), stretch(0, 2)));
     loom_stretch blocks[] = {{0, 2}};
-    LOOM_OK(loom_ledger_accept(l, epoch(1), blocks, 1, 1));
+    LOOM_OK(accept(l, epoch(1), blocks, 1, 1));
     LOOM_CHECK_EQ_INT(loom_ledger_count(l, LOOM_BLOCK_FREE), 4);
     LOOM_CHECK_EQ_INT(loom_ledger_released(l), 0);
     loom_ledger_destroy(l);
@@ -144,24 +148,13 @@ LOOM_TEST(ledger, finds_free_stretches) {
     loom_ledger_destroy(l);
 }
 
-LOOM_TEST(ledger, restored_blocks_are_durable) {
-    loom_ledger *l = loom_ledger_create(10);
-    loom_stretch stored[] = {{0, 3}, {5, 2}}, again[] = {{6, 1}}, overlap[] = {{7, 2}, {8, 1}};
-    LOOM_OK(loom_ledger_restore(l, stored, 2, 9));
-    LOOM_FAILS(loom_ledger_restore(l, again, 1, 10), LOOM_E_DENIED);
-    LOOM_FAILS(loom_ledger_restore(l, overlap, 2, 10), LOOM_E_DENIED);
-    LOOM_CHECK_EQ_INT(loom_ledger_count(l, LOOM_BLOCK_DURABLE), 5);
-    loom_ledger_verify(l);
-    loom_ledger_destroy(l);
-}
-
 LOOM_TEST(ledger, an_empty_stream_is_complete) {
     loom_ledger *l = loom_ledger_create(0);
     loom_stretch s;
     LOOM_CHECK(loom_ledger_complete(l));
     LOOM_CHECK(!loom_ledger_free_from(l, 0, 10, &s));
     LOOM_OK(loom_ledger_open(l, epoch(1)));
-    LOOM_OK(loom_ledger_accept(l, epoch(1), NULL, 0, 1));
+    LOOM_OK(accept(l, epoch(1), NULL, 0, 1));
     loom_ledger_verify(l);
     loom_ledger_destroy(l);
 }
@@ -257,7 +250,7 @@ static void step(model *m, loom_ledger *l, uint64_t *delta) {
     uint64_t e = m->newest ? 1 + draw(m->newest) : 0; /* mostly not current any more: late and revived ones */
     if (m->newest && draw(2)) e = m->newest - draw(m->newest < 4 ? m->newest : 4);
     loom_stretch s = random_stretch();
-    switch (draw(9)) {
+    switch (draw(8)) {
     case 0:
         if (m->newest + 1 >= EPOCHS) break;
         m->newest++;
@@ -314,15 +307,7 @@ static void step(model *m, loom_ledger *l, uint64_t *delta) {
         }
         ++*delta;
         bool ok = model_accept(m, e, blocks, n, *delta);
-        check_same(ok, loom_ledger_accept(l, epoch(e), blocks, n, *delta));
-        break;
-    }
-    case 8: {
-        uint64_t which = 1 + draw(*delta + 1);
-        loom_ledger_make_durable(l, which);
-        for (int64_t b = 0; b < BLOCKS; b++) {
-            if (m->state[b] == LOOM_BLOCK_MERGED && m->owner[b] == which) m->state[b] = LOOM_BLOCK_DURABLE;
-        }
+        check_same(ok, accept(l, epoch(e), blocks, n, *delta));
         break;
     }
     }
@@ -365,12 +350,12 @@ LOOM_TEST(ledger, every_block_exactly_once_through_deaths) {
                 if (draw(4) == 0) break;
             }
             if (draw(3) == 0) loom_ledger_fence(l, e, &freed);
-            loom_status *status = loom_ledger_accept(l, e, got, n, next);
+            loom_status *status = accept(l, e, got, n, next);
             for (size_t i = 0; i < n && !status; i++) {
                 for (int64_t b = got[i].first; b < got[i].first + got[i].n; b++) inside[b]++;
             }
             loom_status_free(status);
-            LOOM_FAILS(loom_ledger_accept(l, e, got, n, next + 1000), LOOM_E_DENIED);
+            LOOM_FAILS(accept(l, e, got, n, next + 1000), LOOM_E_DENIED);
         }
         for (int b = 0; b < BLOCKS; b++) LOOM_CHECK_EQ_INT(inside[b], 1);
         loom_ledger_destroy(l);

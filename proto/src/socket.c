@@ -220,7 +220,7 @@ void loom_socket_send(loom_socket *s, const unsigned char *identity, size_t leng
 }
 
 size_t loom_socket_queued(const loom_socket *s) {
-    return s->n_queued;
+    return s ? s->n_queued : 0;
 }
 
 /* ---- receiving ---- */

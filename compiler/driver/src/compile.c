@@ -22,7 +22,8 @@ static loom_status *compile_graph(loom_arena *arena, const loom_compile_request 
     loom_stage_request request = {.program = program,
                                   .entry = entry->name,
                                   .arguments = r->n_arguments ? r->arguments : none,
-                                  .specialise = true};
+                                  .specialise = true,
+                                  .memory = r->memory};
     LOOM_TRY(loom_stage_split(arena, &request, &staged, &graph));
     LOOM_TRY(loom_program_check(staged));
     char *bytes;

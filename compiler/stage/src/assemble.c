@@ -418,7 +418,7 @@ static loom_graph_slot *param_slots(graph_build *g, const loom_function *f) {
     const loom_body *b = &g->s->p->bodies[f->body];
     for (uint32_t i = 0; i < b->n_params; i++) {
         const char *name = f->param_names ? f->param_names[i] : loom_arena_printf(g->s->arena, "%u", i);
-        g->slot_of[b->first + i] = add_slot(g, name, b->first + i, split_is_seq(g->s->p, b->first + i));
+        g->slot_of[b->first + i] = add_slot(g, name, b->first + i, loom_scope_is_seq(g->s->p, b->first + i));
     }
     return g->slots.at;
 }
@@ -469,7 +469,7 @@ loom_status *loom_split_whole(loom_arena *arena, const loom_program *p, uint32_t
     param_slots(&g, fn);
     LOOM_VEC(uint32_t) inputs = {0}, streams = {0};
     for (uint32_t i = 0; i < b->n_params; i++) {
-        if (split_is_seq(p, b->first + i))
+        if (loom_scope_is_seq(p, b->first + i))
             LOOM_PUSH(arena, streams, i);
         else
             LOOM_PUSH(arena, inputs, i);

@@ -58,3 +58,20 @@ bool loom_scope_within(const loom_scope *s, loom_body_id inner, loom_body_id out
     while (inner != LOOM_NONE && inner != outer) inner = s->parent[inner];
     return inner == outer;
 }
+
+bool loom_scope_is_seq(const loom_program *p, loom_node_id n) {
+    return p->types[p->nodes[n].type].kind == LOOM_T_SEQ;
+}
+
+bool loom_scope_has_seq(const loom_program *p, const loom_node *n) {
+    for (uint32_t i = 0; i < n->n_bodies; i++) {
+        const loom_body *b = loom_node_body(p, n, i);
+        for (loom_node_id m = b->first; m < b->end; m++) {
+            if (loom_scope_is_seq(p, m)) return true;
+            for (uint32_t j = 0; j < p->nodes[m].n_operands; j++)
+                if (loom_scope_is_seq(p, loom_operand(p, &p->nodes[m], j))) return true;
+        }
+        if (loom_scope_is_seq(p, b->result)) return true;
+    }
+    return false;
+}

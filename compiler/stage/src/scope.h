@@ -16,5 +16,9 @@ loom_node_id loom_scope_first(const loom_scope *s, loom_body_id body);
 loom_node_id loom_scope_next(const loom_scope *s, loom_body_id body, loom_node_id node);
 /* Whether `inner` is `outer` or lies within it. */
 bool loom_scope_within(const loom_scope *s, loom_body_id inner, loom_body_id outer);
+/* Whether a node's value is a sequence; whether one occurs inside its bodies: a traversal under a condition, in a loop.
+ */
+bool loom_scope_is_seq(const loom_program *program, loom_node_id node);
+bool loom_scope_has_seq(const loom_program *program, const loom_node *node);
 
 #endif

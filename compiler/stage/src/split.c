@@ -24,10 +24,6 @@
 #include "splitter.h"
 #include <string.h>
 
-bool split_is_seq(const loom_program *p, loom_node_id n) {
-    return p->types[p->nodes[n].type].kind == LOOM_T_SEQ;
-}
-
 static bool refuse(splitter *s, loom_node_id id, const char *why) {
     const loom_node *n = &s->p->nodes[id];
     const char *file = n->span.line && n->span.file < s->p->n_files ? s->p->files[n->span.file].name : "?";
@@ -101,18 +97,6 @@ loom_node_id split_next(const splitter *s, uint32_t region, uint32_t i) {
     return loom_operand(s->p, &s->p->nodes[b->result], i);
 }
 
-static bool has_streams(const loom_program *p, const loom_node *n) {
-    for (uint32_t i = 0; i < n->n_bodies; i++) {
-        const loom_body *b = loom_node_body(p, n, i);
-        for (loom_node_id m = b->first; m < b->end; m++) {
-            if (split_is_seq(p, m)) return true;
-            for (uint32_t j = 0; j < p->nodes[m].n_operands; j++)
-                if (split_is_seq(p, loom_operand(p, &p->nodes[m], j))) return true;
-        }
-    }
-    return false;
-}
-
 /* Normal form: the state is a tuple made at once, of which field 0 is the test. */
 static bool is_normal_loop(const splitter *s, const loom_node *n) {
     const loom_program *p = s->p;
@@ -133,7 +117,7 @@ static bool find_regions(splitter *s, loom_body_id body, uint32_t parent, loom_n
     for (loom_node_id n = loom_scope_first(s->scope, body); n != LOOM_NONE; n = loom_scope_next(s->scope, body, n)) {
         const loom_node *node = &p->nodes[n];
         s->region_of[n] = r;
-        if (node->op == LOOM_OP_SEQ_MAP || node->op == LOOM_OP_SEQ_FILTER || !has_streams(p, node)) continue;
+        if (node->op == LOOM_OP_SEQ_MAP || node->op == LOOM_OP_SEQ_FILTER || !loom_scope_has_seq(p, node)) continue;
         if (!is_normal_loop(s, node)) return refuse(s, n, "a traversal inside it that cannot be cut out");
         if (!find_regions(s, p->body_refs[node->first_body + 1], r, n)) return false;
     }
@@ -168,7 +152,7 @@ static bool classify(splitter *s, loom_node_id n) {
     uint32_t root = LOOM_NONE;
     for (uint32_t i = 0; i < node->n_operands; i++) {
         loom_node_id x = loom_operand(p, node, i);
-        if (!split_is_seq(p, x)) continue;
+        if (!loom_scope_is_seq(p, x)) continue;
         if (!s->stream[x]) {
             arrays = true;
             continue;
@@ -180,7 +164,7 @@ static bool classify(splitter *s, loom_node_id n) {
     }
     if (any && arrays) return refuse(s, n, "zips a stream with the rows of an array");
     if (node->op == LOOM_OP_SEQ_SCAN && any) return refuse(s, n, "a chained scan is not cut into blocks");
-    s->stream[n] = any && split_is_seq(p, n);
+    s->stream[n] = any && loom_scope_is_seq(p, n);
     s->root[n] = any ? root : n;
     uint32_t level = 0;
     for (uint32_t i = 0; i < s->n_deps[n]; i++) {
@@ -209,7 +193,7 @@ static bool analyse(splitter *s) {
         if (s->region_of[n] == LOOM_NONE) continue;
         s->root[n] = n;
         if (p->nodes[n].op == LOOM_OP_PARAM) {
-            s->stream[n] = n < b->first + b->n_params && split_is_seq(p, n);
+            s->stream[n] = n < b->first + b->n_params && loom_scope_is_seq(p, n);
             continue;
         }
         find_deps(s, n);

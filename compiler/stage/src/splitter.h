@@ -43,7 +43,6 @@ typedef struct splitter {
     const char *remark;
 } splitter;
 
-bool split_is_seq(const loom_program *p, loom_node_id n);
 /* PROJECT of a loop's result or of the state that its step begins with. */
 typedef struct split_field {
     uint32_t region; /* the loop's */

@@ -21,7 +21,7 @@ static loom_status *passes(loom_arena *arena, const loom_stage_request *q, loom_
     loom_program *simple = NULL, *normal = NULL;
     LOOM_TRY(find_entry(q->program, q->entry, &entry));
     LOOM_TRY(loom_simplify_function(arena, q->program, entry, q->specialise ? q->arguments : NULL, &simple));
-    LOOM_TRY(loom_normalise(arena, simple, &normal, &remark));
+    LOOM_TRY(loom_normalise(arena, simple, q->memory, &normal, &remark));
     if (!normal) return loom_split_whole(arena, simple, 0, remark, staged, graph);
     LOOM_TRY(loom_simplify_function(arena, normal, 0, NULL, &simple));
     LOOM_TRY(loom_split(arena, simple, staged, graph, &remark));

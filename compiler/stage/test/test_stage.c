@@ -14,14 +14,14 @@ typedef struct fixture {
     loom_graph *graph;
 } fixture;
 
-static fixture open_text(const char *text) {
+static fixture open_text(const char *text, uint64_t memory) {
     fixture f = {.arena = loom_arena_create(0)};
     loom_source_file file = {"test.weft", text, strlen(text)};
     loom_diagnostics d = {0};
     loom_status *status = loom_syntax_compile(f.arena, &file, 1, &d, &f.program);
     if (status) loom_diagnostics_print(&d, &file, 1, stderr);
     LOOM_OK(status);
-    loom_stage_request q = {.program = f.program, .entry = NULL};
+    loom_stage_request q = {.program = f.program, .entry = NULL, .memory = memory};
     LOOM_OK(loom_stage_split(f.arena, &q, &f.staged, &f.graph));
     return f;
 }
@@ -120,25 +120,69 @@ static void traverse(const fixture *f, const loom_graph_stage *s, loom_value **s
     free(acc);
 }
 
-static loom_value *run_staged(const fixture *f, loom_value **arguments, int64_t block) {
-    loom_value **slots = calloc(f->graph->n_slots, sizeof *slots);
-    for (uint32_t i = 0; i < f->graph->n_params; i++) slots[i] = arguments[i];
-    for (uint32_t i = 0; i < f->graph->n_stages; i++) {
-        const loom_graph_stage *s = &f->graph->stages[i];
-        LOOM_CHECK(s->kind != LOOM_STAGE_WHOLE);
-        if (s->kind == LOOM_STAGE_TRAVERSAL) {
-            traverse(f, s, slots, arguments, block);
+typedef struct run {
+    const fixture *f;
+    loom_value **arguments, **slots;
+    int64_t block;
+    uint32_t turns; /* of all loops */
+} run;
+
+static void set_slot(run *r, uint32_t slot, loom_value *v) {
+    loom_value_unref(r->slots[slot]);
+    r->slots[slot] = v;
+}
+
+static void run_stage(run *r, uint32_t i) {
+    const loom_graph_stage *s = &r->f->graph->stages[i];
+    LOOM_CHECK(s->kind != LOOM_STAGE_WHOLE);
+    for (uint32_t j = 0; j < s->n_outputs; j++) set_slot(r, s->outputs[j].slot, NULL);
+    if (s->kind == LOOM_STAGE_TRAVERSAL) {
+        traverse(r->f, s, r->slots, r->arguments, r->block);
+        return;
+    }
+    loom_value *in[32], *result = NULL;
+    for (uint32_t k = 0; k < s->n_inputs; k++) in[k] = r->slots[s->inputs[k]];
+    LOOM_OK(loom_interp_call(r->f->staged, s->function, in, NULL, &result, NULL));
+    for (uint32_t j = 0; j < s->n_outputs; j++) set_slot(r, s->outputs[j].slot, output_of(result, j));
+    loom_value_unref(result);
+}
+
+static void copy_slots(run *r, const uint32_t *from, const uint32_t *to, uint32_t n) {
+    loom_value *values[32];
+    for (uint32_t i = 0; i < n; i++) values[i] = loom_value_ref(r->slots[from[i]]);
+    for (uint32_t i = 0; i < n; i++) set_slot(r, to[i], values[i]);
+}
+
+/* Stages [first, end), of the loops those from number `loop` on. */
+static void run_stages(run *r, uint32_t first, uint32_t end, uint32_t loop) {
+    const loom_graph *g = r->f->graph;
+    for (uint32_t i = first; i < end;) {
+        while (loop < g->n_loops && g->loops[loop].first < i) loop++;
+        if (loop == g->n_loops || g->loops[loop].first != i) {
+            run_stage(r, i++);
             continue;
         }
-        loom_value *in[32], *result = NULL;
-        for (uint32_t k = 0; k < s->n_inputs; k++) in[k] = slots[s->inputs[k]];
-        LOOM_OK(loom_interp_call(f->staged, s->function, in, NULL, &result, NULL));
-        for (uint32_t j = 0; j < s->n_outputs; j++) slots[s->outputs[j].slot] = output_of(result, j);
-        loom_value_unref(result);
+        const loom_graph_loop *l = &g->loops[loop++];
+        copy_slots(r, l->init, l->current, l->n_state);
+        while (*(const bool *)r->slots[l->current[0]]->leaves[0].data) {
+            r->turns++;
+            run_stages(r, l->first, l->end, loop);
+            copy_slots(r, l->next, l->current, l->n_state);
+        }
+        copy_slots(r, l->current, l->result, l->n_state);
+        i = l->end;
     }
-    loom_value *result = loom_value_ref(slots[f->graph->result]);
-    for (uint32_t i = f->graph->n_params; i < f->graph->n_slots; i++) loom_value_unref(slots[i]);
-    free(slots);
+}
+
+static loom_value *run_staged(const fixture *f, loom_value **arguments, int64_t block, uint32_t *turns) {
+    run r = {.f = f, .arguments = arguments, .block = block};
+    r.slots = calloc(f->graph->n_slots, sizeof *r.slots);
+    for (uint32_t i = 0; i < f->graph->n_params; i++) r.slots[i] = arguments[i];
+    run_stages(&r, 0, f->graph->n_stages, 0);
+    loom_value *result = loom_value_ref(r.slots[f->graph->result]);
+    for (uint32_t i = f->graph->n_params; i < f->graph->n_slots; i++) loom_value_unref(r.slots[i]);
+    free(r.slots);
+    *turns = r.turns;
     return result;
 }
 
@@ -162,19 +206,26 @@ static void check_same(const loom_value *a, const loom_value *b) {
     }
 }
 
-static void judge(const char *text, loom_value **arguments, uint32_t n_stages) {
-    fixture f = open_text(text);
+/* Turns made in the last run. */
+static uint32_t judge_with(const char *text, loom_value **arguments, uint32_t n_stages, uint64_t memory) {
+    fixture f = open_text(text, memory);
     if (n_stages) LOOM_CHECK_EQ_INT(f.graph->n_stages, n_stages);
-    uint32_t entry = (uint32_t)(loom_program_entry(f.program, NULL) - f.program->functions);
+    uint32_t entry = (uint32_t)(loom_program_entry(f.program, NULL) - f.program->functions), turns = 0;
     loom_value *want = NULL;
     LOOM_OK(loom_interp_call(f.program, entry, arguments, NULL, &want, NULL));
     for (int64_t block = 1; block < 12; block += 3) {
-        loom_value *got = run_staged(&f, arguments, block);
+        loom_value *got = run_staged(&f, arguments, block, &turns);
         check_same(got, want);
         loom_value_unref(got);
     }
     loom_value_unref(want);
     loom_arena_destroy(f.arena);
+    return turns;
+}
+
+static void judge(const char *text, loom_value **arguments, uint32_t n_stages) {
+    judge_with(text, arguments, n_stages, 0);
+    judge_with(text, arguments, 0, 1);
 }
 
 static const double numbers[10] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
@@ -214,15 +265,110 @@ LOOM_TEST(stage, permute_with_a_destination_of_its_own) {
     loom_value_unref(a[0]), loom_value_unref(a[1]);
 }
 
+static const char groups[] =
+    "entry main (n: i64) (xs: seq i64) : i64 =\n"
+    "  group_seq n (\\x -> [x % 3, x % 3 + 1, x]) xs (\\k ys ->\n"
+    "    let h = permute_seq (+) (replicate 5 1) (map_seq (\\y -> y % 5) ys) (map_seq (\\y -> y "
+    "* k) ys)\n"
+    "    in sum h * fold_seq (+) 0 (map_seq (\\y -> y + k) ys))\n"
+    "  |> fold_seq (+) 0";
+
 LOOM_TEST(stage, groups_are_resident) {
     loom_value *a[2] = {scalar(LOOM_I64, 4), vector(LOOM_I64, 10, numbers)};
-    judge("entry main (n: i64) (xs: seq i64) : i64 =\n"
-          "  group_seq n (\\x -> [x % 3, x % 3 + 1, x]) xs (\\k ys ->\n"
-          "    let h = permute_seq (+) (replicate 5 1) (map_seq (\\y -> y % 5) ys) (map_seq (\\y -> y * k) ys)\n"
-          "    in sum h * fold_seq (+) 0 (map_seq (\\y -> y + k) ys))\n"
-          "  |> fold_seq (+) 0",
-          a, 0);
+    judge(groups, a, 0);
     loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
+/* A group takes 6 numbers, and half the memory is for groups. */
+LOOM_TEST(stage, groups_in_batches) {
+    loom_value *a[2] = {scalar(LOOM_I64, 7), vector(LOOM_I64, 10, numbers)};
+    LOOM_CHECK_EQ_INT(judge_with(groups, a, 0, 1), 7);
+    LOOM_CHECK_EQ_INT(judge_with(groups, a, 0, 2 * 2 * 48), 4); /* of 2, 2, 2, 1 */
+    LOOM_CHECK_EQ_INT(judge_with(groups, a, 0, 2 * 5 * 48), 2);
+    LOOM_CHECK_EQ_INT(judge_with(groups, a, 0, 2 * 7 * 48), 1);
+    LOOM_CHECK_EQ_INT(judge_with(groups, a, 0, UINT64_MAX), 1);
+    loom_value_unref(a[0]);
+    a[0] = scalar(LOOM_I64, 0);
+    LOOM_CHECK_EQ_INT(judge_with(groups, a, 0, 1), 0);
+    loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
+LOOM_TEST(stage, batches_collected) {
+    loom_value *a[2] = {scalar(LOOM_I64, 5), vector(LOOM_I64, 10, numbers)};
+    const char *text =
+        "entry main (n: i64) (xs: seq i64) : ([]i64, i64, i64) =\n"
+        "  let gs = group_seq n (\\x -> [x, x - 1]) xs (\\k ys -> k + fold_seq (+) 0 ys)\n"
+        "  let m = fold_seq i64.max 0 xs\n"
+        "  in (from_seq (map_seq (* 2) gs), fold_seq (\\a b -> (a + b) % (m + 1000)) 0 gs, fold_seq i64.max (-5) gs)";
+    judge_with(text, a, 0, 0);
+    LOOM_CHECK_EQ_INT(judge_with(text, a, 0, 48), 2); /* 3 groups, then 2 */
+    LOOM_CHECK_EQ_INT(judge_with(text, a, 0, 1), 5);
+    loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
+/* What one consumer gives another one needs: the groups stay resident. */
+LOOM_TEST(stage, batches_that_depend_on_each_other) {
+    loom_value *a[2] = {scalar(LOOM_I64, 5), vector(LOOM_I64, 10, numbers)};
+    const char *text = "entry main (n: i64) (xs: seq i64) : i64 =\n"
+                       "  let gs = group_seq n (\\x -> [x]) xs (\\k ys -> k + fold_seq (+) 0 ys)\n"
+                       "  let m = fold_seq i64.max 0 gs\n"
+                       "  in fold_seq (+) 0 (map_seq (\\g -> g * m) gs)";
+    LOOM_CHECK_EQ_INT(judge_with(text, a, 0, 1), 0);
+    loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
+LOOM_TEST(stage, loops_around_traversals) {
+    loom_value *a[1] = {vector(LOOM_F64, 10, numbers)};
+    const char *means = "entry main (xs: seq f64) : (f64, f64) =\n"
+                        "  loop (m, s) = (0.0, 1.0) for i < 4 do\n"
+                        "    let w = fold_seq (+) 0 (map_seq (\\x -> f64.exp (-(x - m) * (x - m) / s)) xs)\n"
+                        "    let t = fold_seq (+) 0 (map_seq (\\x -> x * f64.exp (-(x - m) * (x - m) / s)) xs)\n"
+                        "    in (t / w, s + f64.i64 i)";
+    LOOM_CHECK_EQ_INT(judge_with(means, a, 0, 0), 4);
+    const char *nested = "entry main (xs: seq f64) : f64 =\n"
+                         "  let top = fold_seq f64.max 0 xs\n"
+                         "  in loop a = 1.0 while a < top * fold_seq (+) 0 xs do\n"
+                         "       loop b = a for j < 2 do b + top + fold_seq (+) 0 (map_seq (\\x -> x + a) xs)";
+    judge(nested, a, 0);
+    loom_value_unref(a[0]);
+}
+
+LOOM_TEST(stage, conditions_around_traversals) {
+    const char *text = "entry main (c: bool) (xs: seq f64) : (f64, [4]f64) =\n"
+                       "  let h = if c then permute_seq (+) (replicate 4 0) (map_seq (\\x -> i64.f64 x % 4) xs) xs\n"
+                       "          else replicate 4 1\n"
+                       "  in (if !c then fold_seq (+) 0 (map_seq (* h[1]) xs) else h[0], h)";
+    for (int c = 0; c < 2; c++) {
+        loom_value *a[2] = {scalar(LOOM_BOOL, 0), vector(LOOM_F64, 10, numbers)};
+        *(bool *)a[0]->leaves[0].data = c;
+        LOOM_CHECK_EQ_INT(judge_with(text, a, 0, 0), 1); /* of the two loops */
+        loom_value_unref(a[0]), loom_value_unref(a[1]);
+    }
+}
+
+LOOM_TEST(stage, both_branches_traverse) {
+    const char *text = "entry main (c: bool) (xs: seq f64) : (f64, f64) =\n"
+                       "  if c then (fold_seq (+) 0 xs, 1) else (2, fold_seq f64.max 0 xs)";
+    for (int c = 0; c < 2; c++) {
+        loom_value *a[2] = {scalar(LOOM_BOOL, 0), vector(LOOM_F64, 10, numbers)};
+        *(bool *)a[0]->leaves[0].data = c;
+        LOOM_CHECK_EQ_INT(judge_with(text, a, 0, 0), 1);
+        loom_value_unref(a[0]), loom_value_unref(a[1]);
+    }
+}
+
+/* The numbers of a batch vary, how many there are does not: it is in extents. */
+LOOM_TEST(stage, what_varies) {
+    fixture f = open_text(groups, 1);
+    char *text = NULL;
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    loom_graph_print(f.graph, to);
+    fclose(to);
+    LOOM_CHECK_HAS(text, "loop 0 state 1 (varies)\n");
+    LOOM_CHECK_HAS(text, "loop 0 state 2\n  ");
+    free(text);
+    loom_arena_destroy(f.arena);
 }
 
 LOOM_TEST(stage, collected_and_filtered) {
@@ -238,7 +384,7 @@ LOOM_TEST(stage, positions_in_the_stream) {
 }
 
 LOOM_TEST(stage, whole_program_where_it_cannot_be_cut) {
-    fixture f = open_text("entry main (c: bool) (xs: seq i64) : i64 = if c then fold_seq (+) 0 xs else 0");
+    fixture f = open_text("entry main (xs: seq i64) : i64 = fold_seq (+) 0 (scan_seq (+) 0 xs)", 0);
     LOOM_CHECK_EQ_INT(f.graph->n_stages, 1);
     LOOM_CHECK(f.graph->stages[0].kind == LOOM_STAGE_WHOLE);
     LOOM_CHECK_EQ_INT(f.graph->n_remarks, 1);

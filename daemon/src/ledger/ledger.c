@@ -19,7 +19,7 @@ struct loom_ledger {
 };
 
 const char *loom_block_state_name(loom_block_state state) {
-    static const char *const names[] = {"free", "leased", "folded", "merged", "durable"};
+    static const char *const names[] = {"free", "leased", "folded", "merged"};
     return (unsigned)state < LOOM_BLOCK_STATES ? names[state] : "unknown";
 }
 
@@ -78,7 +78,7 @@ loom_block_state loom_ledger_state(const loom_ledger *l, int64_t block) {
 }
 
 bool loom_ledger_complete(const loom_ledger *l) {
-    return l->counts[LOOM_BLOCK_MERGED] + l->counts[LOOM_BLOCK_DURABLE] == l->n_blocks;
+    return l->counts[LOOM_BLOCK_MERGED] == l->n_blocks;
 }
 
 bool loom_ledger_run_at(const loom_ledger *l, size_t index, loom_ledger_run *run) {
@@ -297,69 +297,44 @@ static int by_first(const void *a, const void *b) {
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* In order, without overlap, and every block held by the epoch. *total: number of blocks. */
-static loom_status *check_delta(const loom_ledger *l, loom_epoch epoch, loom_stretch *sorted, size_t n,
-                                int64_t *total) {
-    qsort(sorted, n, sizeof *sorted, by_first);
-    int64_t sum = 0;
+/* In order, without overlap, every block held by the epoch, none that it has folded missing. */
+static loom_status *check_sorted(const loom_ledger *l, loom_epoch epoch, const loom_stretch *sorted, size_t n) {
     for (size_t i = 0; i < n; i++) {
         LOOM_TRY(check_states(l, epoch, sorted[i], held_by, "in this delta"));
         if (i > 0 && end_of(sorted[i - 1]) > sorted[i].first) {
             return loom_error(LOOM_E_DENIED, "block %lld is twice in a delta", (long long)sorted[i].first);
         }
-        sum += sorted[i].n;
     }
-    *total = sum;
-    return NULL;
-}
-
-loom_status *loom_ledger_accept(loom_ledger *l, loom_epoch epoch, const loom_stretch *stretches, size_t n,
-                                uint64_t delta) {
-    LOOM_TRY(check_epoch(l, epoch));
-    loom_stretch *sorted = loom_xmalloc((n + 1) * sizeof *sorted);
-    if (n) memcpy(sorted, stretches, n * sizeof *sorted);
-    int64_t total;
-    loom_status *status = check_delta(l, epoch, sorted, n, &total);
     int64_t inside = 0, folded = 0; /* of what the epoch has folded */
-    for (size_t i = 0; i < l->n_runs && !status; i++) {
+    for (size_t i = 0; i < l->n_runs; i++) {
         if (!held_by(&l->runs[i], epoch) || l->runs[i].state != LOOM_BLOCK_FOLDED) continue;
         folded += l->runs[i].stretch.n;
         for (size_t k = 0; k < n; k++) {
             inside += clip(l->runs[i].stretch, sorted[k].first, end_of(sorted[k])).n;
         }
     }
-    if (!status && inside != folded) {
-        status = loom_error(LOOM_E_DENIED, "a delta holds %lld of the %lld blocks that its epoch has folded",
-                            (long long)inside, (long long)folded);
+    if (inside == folded) return NULL;
+    return loom_error(LOOM_E_DENIED, "a delta holds %lld of the %lld blocks that its epoch has folded",
+                      (long long)inside, (long long)folded);
+}
+
+loom_status *loom_ledger_check_delta(const loom_ledger *l, loom_epoch epoch, const loom_stretch *stretches, size_t n) {
+    LOOM_TRY(check_epoch(l, epoch));
+    loom_stretch *sorted = loom_xmalloc((n + 1) * sizeof *sorted);
+    if (n) {
+        memcpy(sorted, stretches, n * sizeof *sorted);
+        qsort(sorted, n, sizeof *sorted, by_first);
     }
-    for (size_t i = 0; i < n && !status; i++) set(l, sorted[i], LOOM_BLOCK_MERGED, delta);
+    loom_status *status = check_sorted(l, epoch, sorted, n);
     free(sorted);
-    if (status) return status;
+    return status;
+}
+
+void loom_ledger_accept(loom_ledger *l, loom_epoch epoch, const loom_stretch *stretches, size_t n, uint64_t delta) {
+    assert(loom_ledger_is_current(l, epoch));
+    for (size_t i = 0; i < n; i++) set(l, stretches[i], LOOM_BLOCK_MERGED, delta);
     free_parts(l, epoch, (loom_stretch){0, l->n_blocks}, true);
     end_epoch(l, epoch);
-    return NULL;
-}
-
-loom_status *loom_ledger_restore(loom_ledger *l, const loom_stretch *stretches, size_t n, uint64_t delta) {
-    for (size_t i = 0; i < n; i++) {
-        LOOM_TRY(check_states(l, (loom_epoch){0, 0}, stretches[i], is_free, "restored"));
-        for (size_t k = 0; k < i; k++) {
-            if (clip(stretches[k], stretches[i].first, end_of(stretches[i])).n) {
-                return loom_error(LOOM_E_DENIED, "block %lld is twice in a stored delta",
-                                  (long long)stretches[i].first);
-            }
-        }
-    }
-    for (size_t i = 0; i < n; i++) set(l, stretches[i], LOOM_BLOCK_DURABLE, delta);
-    return NULL;
-}
-
-void loom_ledger_make_durable(loom_ledger *l, uint64_t delta) {
-    for (int64_t at = 0; at < l->n_blocks;) {
-        loom_ledger_run run = l->runs[find(l, at)];
-        at = end_of(run.stretch);
-        if (run.state == LOOM_BLOCK_MERGED && run.owner == delta) set(l, run.stretch, LOOM_BLOCK_DURABLE, delta);
-    }
 }
 
 static void demand(bool holds, const char *what) {

@@ -1,6 +1,6 @@
 /* Ledger: which blocks of a stage instance are where. The state machine of docs/protocol.md.
  *
- *     free --lease--> leased --folded--> folded --accept--> merged --durable--> durable
+ *     free --lease--> leased --folded--> folded --accept--> merged
  *       ^               |                  |
  *       +---- give back +------ fence -----+
  *
@@ -31,7 +31,6 @@ typedef enum loom_block_state {
     LOOM_BLOCK_LEASED,
     LOOM_BLOCK_FOLDED,
     LOOM_BLOCK_MERGED,
-    LOOM_BLOCK_DURABLE,
     LOOM_BLOCK_STATES
 } loom_block_state;
 const char *loom_block_state_name(loom_block_state state);
@@ -70,17 +69,14 @@ LOOM_MUST_USE loom_status *loom_ledger_folded(loom_ledger *ledger, loom_epoch ep
 LOOM_MUST_USE loom_status *loom_ledger_give_back(loom_ledger *ledger, loom_epoch epoch, loom_stretch stretch);
 /* All that the epoch holds becomes free; it is current no more. *freed: how many blocks. Not current: nothing, 0. */
 void loom_ledger_fence(loom_ledger *ledger, loom_epoch epoch, int64_t *freed);
-/* A delta with these blocks inside: all must be held by this epoch, and be all that it has folded. They become merged,
- * under `delta`; what the epoch still holds as leased becomes free; the epoch is current no more. Stretches may come in
- * any order, but not overlap. LOOM_E_DENIED: late, repeated, revived or overlapping. */
-LOOM_MUST_USE loom_status *loom_ledger_accept(loom_ledger *ledger, loom_epoch epoch, const loom_stretch *stretches,
-                                              size_t n, uint64_t delta);
-/* Blocks taken from the store at a restart: free -> durable. */
-LOOM_MUST_USE loom_status *loom_ledger_restore(loom_ledger *ledger, const loom_stretch *stretches, size_t n,
-                                               uint64_t delta);
-/* merged -> durable, for all blocks of a delta. */
-void loom_ledger_make_durable(loom_ledger *ledger, uint64_t delta);
-/* Every block is merged or durable. */
+/* Whether a delta with these blocks inside may be accepted: all must be held by this epoch, and be all that it has
+ * folded. Stretches may come in any order, but not overlap. LOOM_E_DENIED: late, repeated, revived or overlapping. */
+LOOM_MUST_USE loom_status *loom_ledger_check_delta(const loom_ledger *ledger, loom_epoch epoch,
+                                                   const loom_stretch *stretches, size_t n);
+/* Accepts what loom_ledger_check_delta has found right. The blocks become merged, under `delta`; what the epoch still
+ * holds as leased becomes free; the epoch is current no more. */
+void loom_ledger_accept(loom_ledger *ledger, loom_epoch epoch, const loom_stretch *stretches, size_t n, uint64_t delta);
+/* Every block is merged. */
 bool loom_ledger_complete(const loom_ledger *ledger);
 
 /* Runs in order, for tests, printing and the store. Returns false beyond the last. */

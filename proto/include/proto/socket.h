@@ -55,7 +55,7 @@ void loom_socket_forget(loom_socket *socket, const unsigned char *identity, size
 /* Tries to send what is queued, closes the socket with `linger_ms`, ends the handles; memory goes when the loop has run
  * their close callbacks. NULL is fine. */
 void loom_socket_close(loom_socket *socket, int linger_ms);
-size_t loom_socket_queued(const loom_socket *socket);
+size_t loom_socket_queued(const loom_socket *socket); /* 0 for NULL */
 
 /* Whether an endpoint may be used: ipc:// (with a path that fits), inproc://, and tcp:// when insecure. */
 LOOM_MUST_USE loom_status *loom_endpoint_check(const char *endpoint, bool insecure);

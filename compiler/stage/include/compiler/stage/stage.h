@@ -2,10 +2,12 @@
  *
  * Passes, in order (see stage.c for the list):
  *   simplify   inline CALLs, fold constants (including scalar arguments that are known), common subexpressions, dead
- * code group      group_seq in its resident form becomes permute_seq / fold with the group as the outermost index split
- * sequences are cut into traversals; each becomes functions over arrays (docs/plan.md) A program whose sequences cannot
- * be split so (a traversal under a loop or a conditional, scan_seq, a group body that is not made of folds and
- * permutes) becomes one stage of kind WHOLE, with a remark that names rule and line.
+ *              code
+ *   normalise  group_seq becomes permute_seq / fold with the group as the outermost index, in batches where memory asks
+ *              for them; conditions and loops around traversals become loops over stages
+ *   split      sequences are cut into traversals; each becomes functions over arrays (docs/plan.md)
+ * A program whose sequences cannot be split so (scan_seq, a group body that is not made of folds and permutes) becomes
+ * one stage of kind WHOLE, with a remark that names rule and line.
  */
 #ifndef LOOM_COMPILER_STAGE_STAGE_H
 #define LOOM_COMPILER_STAGE_STAGE_H
@@ -21,6 +23,7 @@ typedef struct loom_stage_request {
     const char *entry;
     loom_value *const *arguments;
     bool specialise;
+    uint64_t memory; /* bytes a worker may use: groups that do not fit are taken in batches; 0: all are resident */
 } loom_stage_request;
 
 /* Result: a program of stage functions plus the graph that names them, both in `arena`, checked. */

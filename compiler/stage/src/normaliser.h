@@ -1,0 +1,58 @@
+/* Inside of normalise: what its files share. */
+#ifndef LOOM_STAGE_NORMALISER_H
+#define LOOM_STAGE_NORMALISER_H
+
+#include "compiler/ir/core.h"
+#include "compiler/ir/prim.h"
+#include "scope.h"
+
+typedef struct normaliser {
+    loom_arena *arena;
+    const loom_program *from;
+    loom_program *to;
+    const loom_scope *scope;
+    loom_node_id *map; /* node of from -> node of to, LOOM_NONE: not there yet */
+    uint64_t memory;   /* bytes that the groups resident at one time may take; 0: all of them are */
+    const char *remark;
+} normaliser;
+
+/* Where there is no normal form: keeps the first reason and returns LOOM_NONE. */
+loom_node_id normalise_refuse(normaliser *z, const loom_node *n, const char *why);
+loom_node_id normalise_build(loom_program *p, loom_op op, loom_type_id type, const loom_node_id *operands, uint32_t n,
+                             const loom_body_id *bodies, uint32_t n_bodies, uint32_t aux, loom_span span);
+/* A primitive of two operands on i64, or a comparison of them. */
+loom_node_id normalise_prim(loom_program *p, loom_prim prim, loom_node_id a, loom_node_id b, loom_span span);
+/* Node `n` of the body that is being copied, and what it needs of that body; LOOM_NONE where there is no normal form.
+ */
+loom_node_id normalise_node(normaliser *z, loom_node_id n);
+/* A body's nodes into the innermost open one, its parameters replaced. */
+loom_node_id normalise_inline(normaliser *z, loom_body_id body, const loom_node_id *arguments);
+/* zip_with^r op a b, over r array levels. */
+loom_node_id normalise_combine(normaliser *z, loom_body_id op, uint32_t r, loom_node_id a, loom_node_id b,
+                               loom_span span);
+
+/* loops.c */
+typedef struct normal_loop {
+    loom_type_id type;        /* tuple: the test, then the other fields */
+    loom_node_id state, node; /* the step's parameter; the loop (until it is closed, what it begins with) */
+    loom_body_id test, step;
+} normal_loop;
+/* while state.0 { step }: opens the step, whose state is then to be read by PROJECT; closes it with the next fields. */
+normal_loop normalise_open_loop(normaliser *z, const loom_node_id *init, uint32_t n, loom_span span);
+void normalise_close_loop(normaliser *z, normal_loop *loop, const loom_node_id *next, loom_span span);
+loom_node_id normalise_field(normaliser *z, const normal_loop *loop, loom_node_id of, uint32_t i, loom_span span);
+/* A value of a type without rows or meaning. */
+loom_node_id normalise_nothing(normaliser *z, loom_type_id type, loom_span span);
+/* An if, for or while with traversals inside. */
+loom_node_id normalise_control(normaliser *z, loom_node_id n);
+
+/* group.c: groups [first, first + count) of a group_seq as a sequence; first LOOM_NONE: from 0. */
+loom_node_id normalise_group(normaliser *z, const loom_node *n, loom_node_id first, loom_node_id count);
+/* Bytes that the accumulators of one group take, as a node; LOOM_NONE where they cannot be told. */
+loom_node_id normalise_group_bytes(normaliser *z, const loom_node *n);
+
+/* batch.c: a group_seq in batches of groups that fit into memory, with its consumers. False where its shape is another
+ * one: then all groups are resident. */
+bool normalise_batches(normaliser *z, loom_node_id group, bool *failed);
+
+#endif

@@ -1,0 +1,59 @@
+/* A daemon without a socket, with one job over 16 blocks and two workers: tests forge what workers answer.
+ * Output 0 of its stage merges in any order, output 1 with neighbours only. */
+#ifndef LOOM_DAEMON_TEST_BENCH_H
+#define LOOM_DAEMON_TEST_BENCH_H
+
+#include "daemon.h"
+
+enum {
+    BENCH_BLOCKS = 16,
+    BENCH_RUNS = 8
+};
+
+typedef struct bench {
+    loom_daemon d;
+    char *folder;
+    loom_client client;
+    loom_job *job; /* NULL once it was destroyed */
+    loom_job_stage *stage;
+    loom_worker *workers[2];
+    Wire__Stream stream;
+    Wire__Segment segment, *segments[1];
+    Wire__StreamShape shape, *shapes[1];
+    const Wire__Stream *streams[1];
+    loom_graph graph;
+    loom_graph_slot slots[3];
+    loom_graph_stage graph_stage;
+    loom_graph_output outputs[2];
+    uint32_t traversed[1];
+    uint64_t files_made;
+} bench;
+
+/* kind: LOOM_STAGE_TRAVERSAL or _ARRAY. The stage runs. */
+bench *bench_create(loom_stage_kind kind);
+void bench_destroy(bench *b);
+loom_worker *bench_hello(bench *b, uint64_t instance); /* also anew, under the same identity */
+size_t bench_files(const bench *b);                    /* in all spool folders */
+
+/* An answer, right to begin with. */
+typedef struct answer {
+    Wire__TaskDone done;
+    Wire__Epoch epoch;
+    Wire__TaskPart parts[2 * BENCH_RUNS], *part_list[2 * BENCH_RUNS];
+    Wire__Object objects[2 * BENCH_RUNS];
+    char paths[2 * BENCH_RUNS][256];
+    Wire__BlockRun runs[BENCH_RUNS], *run_list[BENCH_RUNS];
+} answer;
+void answer_begin(answer *a, const loom_task *task);
+/* Writes a file into the worker's folder. */
+void answer_part(bench *b, answer *a, const loom_worker *w, uint32_t output, int64_t first, int64_t n);
+/* Blocks of the task's epoch with their parts. */
+void answer_delta(bench *b, answer *a, const loom_task *task);
+void answer_right(bench *b, answer *a, const loom_task *task); /* whatever its kind */
+
+loom_task *bench_task(const loom_worker *w, Wire__TaskKind kind); /* the first; NULL: none */
+/* Answers everything rightly until only tasks of kind `until` are left, or the job has ended. */
+void bench_run(bench *b, Wire__TaskKind until);
+#define BENCH_TO_THE_END ((Wire__TaskKind) - 1)
+
+#endif

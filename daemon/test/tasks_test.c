@@ -1,0 +1,306 @@
+/* Answers of workers, right ones and forged ones: what is refused changes nothing and leaves no file. */
+#include "bench.h"
+#include "common/file.h"
+#include "loom_test.h"
+#include <unistd.h>
+
+static int64_t merged(const bench *b) {
+    return loom_ledger_count(b->stage->ledger, LOOM_BLOCK_MERGED);
+}
+
+static size_t pieces(const bench *b) {
+    return b->stage->outputs[0].pieces.n + b->stage->outputs[1].pieces.n;
+}
+
+static void check_end(bench *b) {
+    bench_run(b, BENCH_TO_THE_END);
+    LOOM_CHECK(b->job->ending);
+    LOOM_CHECK_EQ_INT(merged(b), BENCH_BLOCKS);
+    LOOM_CHECK(b->job->slots[1] && b->job->slots[2]);
+    LOOM_CHECK_EQ_INT(bench_files(b), 2);
+}
+
+LOOM_TEST(tasks, a_job_runs_to_its_end_and_leaves_nothing) {
+    bench *b = bench_create(LOOM_STAGE_TRAVERSAL);
+    LOOM_CHECK_EQ_INT(loom_ledger_count(b->stage->ledger, LOOM_BLOCK_LEASED), 4);
+    check_end(b);
+    LOOM_CHECK_EQ_INT(b->stage->releases, 0);
+    loom_job_end_acknowledged(b->job);
+    b->job = NULL;
+    LOOM_CHECK_EQ_INT(bench_files(b), 0);
+    bench_destroy(b);
+}
+
+/* ---- forged deltas ---- */
+
+typedef void (*forge)(bench *b, answer *a, const loom_task *task);
+
+typedef enum becomes {
+    IGNORED, /* not an answer to any task: nothing changes */
+    FENCED,  /* the epoch's blocks are free again, and the job goes on */
+    FAILED,  /* a worker that does not keep to the protocol */
+} becomes;
+
+static void unknown_task(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    a->done.task += 1000;
+}
+static void stale_epoch(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    a->epoch.counter += 1000;
+}
+static void earlier_incarnation(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    a->epoch.incarnation--;
+}
+static void another_job(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    a->done.job++;
+}
+static void another_run(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    a->done.run++;
+}
+static int64_t other_workers_block(const bench *b, const loom_task *task) {
+    loom_ledger_run run;
+    for (size_t i = 0; loom_ledger_run_at(b->stage->ledger, i, &run); i++) {
+        if (run.state == LOOM_BLOCK_FOLDED && run.owner != task->epoch.counter) return run.stretch.first;
+    }
+    loom_test_fail(__FILE__, __LINE__, "the other worker has nothing");
+}
+static void add_run(answer *a, int64_t first, int64_t n) {
+    size_t k = a->done.n_blocks++;
+    wire__block_run__init(&a->runs[k]);
+    a->runs[k].first = (uint64_t)first;
+    a->runs[k].n = (uint64_t)n;
+    a->run_list[k] = &a->runs[k];
+}
+static void another_ones_block(bench *b, answer *a, const loom_task *task) {
+    int64_t first = other_workers_block(b, task);
+    add_run(a, first, 1);
+    answer_part(b, a, task->worker, 1, first, 1);
+}
+static void a_block_twice(bench *b, answer *a, const loom_task *task) {
+    add_run(a, (int64_t)a->runs[0].first, 1);
+    answer_part(b, a, task->worker, 1, (int64_t)a->runs[0].first, 1);
+}
+static void a_block_is_missing(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    a->runs[0].n--;
+    a->parts[1].n_blocks--;
+}
+static void blocks_that_are_not_there(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    a->runs[0].n = UINT64_MAX;
+}
+static void an_empty_run(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    add_run(a, 0, 0);
+}
+static void no_part_of_the_unordered_one(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    unlink(a->paths[0]);
+    a->part_list[0] = a->part_list[--a->done.n_parts];
+}
+static void two_parts_of_the_unordered_one(bench *b, answer *a, const loom_task *task) {
+    answer_part(b, a, task->worker, 0, 0, 1);
+}
+static void no_part_of_the_ordered_one(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    while (a->done.n_parts > 1) unlink(a->paths[--a->done.n_parts]);
+}
+static void a_part_of_no_output(bench *b, answer *a, const loom_task *task) {
+    answer_part(b, a, task->worker, 2, 0, 1);
+}
+/* As many blocks in parts as in the delta, but one of them twice and another not at all. */
+static void parts_that_overlap(bench *b, answer *a, const loom_task *task) {
+    int64_t first = (int64_t)a->runs[0].first;
+    a->parts[1].n_blocks--;
+    answer_part(b, a, task->worker, 1, first, 1);
+}
+static void a_file_that_is_not_there(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    unlink(a->paths[a->done.n_parts - 1]);
+}
+static void a_file_outside(bench *b, answer *a, const loom_task *task) {
+    (void)task;
+    unlink(a->paths[1]);
+    snprintf(a->paths[1], sizeof a->paths[1], "%s/outside", b->folder);
+    LOOM_OK(loom_file_write(a->paths[1], "8 bytes.", 8, false));
+}
+static void a_value_that_makes_no_sense(bench *b, answer *a, const loom_task *task) {
+    (void)b, (void)task;
+    a->objects[1].bytes = 7;
+}
+
+static const struct {
+    const char *name;
+    forge forge;
+    becomes becomes;
+} forged[] = {
+    {"unknown task", unknown_task, IGNORED},
+    {"stale epoch", stale_epoch, IGNORED},
+    {"earlier incarnation", earlier_incarnation, IGNORED},
+    {"another job", another_job, IGNORED},
+    {"another run", another_run, IGNORED},
+    {"a block of another worker's lease", another_ones_block, FENCED},
+    {"a folded block is missing", a_block_is_missing, FENCED},
+    {"a block twice", a_block_twice, FAILED},
+    {"blocks that are not there", blocks_that_are_not_there, FAILED},
+    {"a run without blocks", an_empty_run, FAILED},
+    {"no part of the unordered output", no_part_of_the_unordered_one, FAILED},
+    {"two parts of the unordered output", two_parts_of_the_unordered_one, FAILED},
+    {"no part of the ordered output", no_part_of_the_ordered_one, FAILED},
+    {"a part of no output", a_part_of_no_output, FAILED},
+    {"parts that overlap", parts_that_overlap, FAILED},
+    {"a file that is not there", a_file_that_is_not_there, FAILED},
+    {"a file outside the folder", a_file_outside, FAILED},
+    {"an object smaller than its value", a_value_that_makes_no_sense, FAILED},
+};
+
+LOOM_TEST(tasks, a_forged_delta_changes_nothing) {
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+        fprintf(stderr, "delta: %s\n", forged[i].name);
+        bench *b = bench_create(LOOM_STAGE_TRAVERSAL);
+        bench_run(b, WIRE__TASK_KIND__DELTA);
+        loom_task *task = bench_task(b->workers[0], WIRE__TASK_KIND__DELTA);
+        int64_t held = loom_ledger_held(b->stage->ledger, task->epoch);
+        LOOM_CHECK(held > 0);
+        loom_epoch epoch = task->epoch;
+        answer a;
+        answer_right(b, &a, task);
+        forged[i].forge(b, &a, task);
+        loom_task_done(&b->d, b->workers[0], &a.done);
+        loom_ledger_verify(b->stage->ledger);
+        LOOM_CHECK_EQ_INT(merged(b), 0);
+        LOOM_CHECK_EQ_INT(pieces(b), 0);
+        LOOM_CHECK_EQ_INT(bench_files(b), 0);
+        LOOM_CHECK_EQ_INT(b->job->ending, forged[i].becomes == FAILED);
+        LOOM_CHECK_EQ_INT(b->stage->releases, forged[i].becomes == IGNORED ? 0 : held);
+        LOOM_CHECK_EQ_INT(loom_ledger_is_current(b->stage->ledger, epoch), forged[i].becomes == IGNORED);
+        if (!b->job->ending) {
+            loom_schedule(&b->d);
+            check_end(b);
+        }
+        bench_destroy(b);
+    }
+}
+
+LOOM_TEST(tasks, a_repeated_delta_and_one_of_another_worker_change_nothing) {
+    bench *b = bench_create(LOOM_STAGE_TRAVERSAL);
+    bench_run(b, WIRE__TASK_KIND__DELTA);
+    loom_task *task = bench_task(b->workers[0], WIRE__TASK_KIND__DELTA);
+    int64_t held = loom_ledger_held(b->stage->ledger, task->epoch);
+    answer a, again;
+    answer_right(b, &a, task);
+    answer_right(b, &again, task);
+    loom_task_done(&b->d, b->workers[1], &a.done); /* it is not its lease; nor does it remove another one's files */
+    LOOM_CHECK_EQ_INT(merged(b), 0);
+    size_t parts = a.done.n_parts;
+    LOOM_CHECK_EQ_INT(bench_files(b), 2 * parts);
+    loom_task_done(&b->d, b->workers[0], &a.done);
+    LOOM_CHECK_EQ_INT(merged(b), held);
+    LOOM_CHECK_EQ_INT(bench_files(b), 2 * parts);
+    loom_task_done(&b->d, b->workers[0], &again.done);
+    LOOM_CHECK_EQ_INT(merged(b), held);
+    LOOM_CHECK_EQ_INT(bench_files(b), parts);
+    loom_task_done(&b->d, NULL, &again.done);
+    loom_schedule(&b->d);
+    check_end(b);
+    bench_destroy(b);
+}
+
+LOOM_TEST(tasks, what_the_store_refuses_changes_nothing) {
+    bench *b = bench_create(LOOM_STAGE_TRAVERSAL);
+    bench_run(b, WIRE__TASK_KIND__DELTA);
+    loom_task *task = bench_task(b->workers[0], WIRE__TASK_KIND__DELTA);
+    loom_stretch block = {other_workers_block(b, task), 1};
+    answer a;
+    answer_right(b, &a, task);
+    /* The store has had a delta of this epoch already. */
+    LOOM_OK(loom_store_delta(b->d.store, b->job->id, b->stage->instance, task->epoch, 1, &block, 1, NULL, 0));
+    loom_task_done(&b->d, b->workers[0], &a.done);
+    LOOM_CHECK(b->job->ending);
+    LOOM_CHECK_EQ_INT(merged(b), 0);
+    LOOM_CHECK_EQ_INT(pieces(b), 0);
+    LOOM_CHECK_EQ_INT(bench_files(b), 0);
+    bench_destroy(b);
+}
+
+/* ---- the other kinds ---- */
+
+LOOM_TEST(tasks, a_merge_with_too_many_results_leaves_nothing) {
+    for (int parts = 0; parts <= 2; parts += 2) {
+        bench *b = bench_create(LOOM_STAGE_TRAVERSAL);
+        bench_run(b, WIRE__TASK_KIND__MERGE);
+        loom_task *task = bench_task(b->workers[0], WIRE__TASK_KIND__MERGE);
+        size_t before = bench_files(b), n = pieces(b);
+        answer a;
+        answer_begin(&a, task);
+        for (int i = 0; i < parts; i++) answer_part(b, &a, b->workers[0], 0, 0, 0);
+        loom_task_done(&b->d, b->workers[0], &a.done);
+        LOOM_CHECK(b->job->ending);
+        LOOM_CHECK_EQ_INT(pieces(b), n);
+        LOOM_CHECK_EQ_INT(bench_files(b), before);
+        bench_destroy(b);
+    }
+}
+
+LOOM_TEST(tasks, an_array_stage_gives_all_outputs_or_none) {
+    for (int way = 0; way < 4; way++) {
+        bench *b = bench_create(LOOM_STAGE_ARRAY);
+        loom_task *task = b->stage->running;
+        LOOM_CHECK(task);
+        answer a;
+        answer_right(b, &a, task);
+        if (way == 0) a.parts[1].output = 0;
+        if (way == 1) a.parts[1].output = 2;
+        if (way == 2) unlink(a.paths[1]);
+        loom_task_done(&b->d, task->worker, &a.done);
+        LOOM_CHECK(b->job->ending);
+        bool right = way == 3;
+        LOOM_CHECK_EQ_INT(b->job->slots[1] != NULL, right);
+        LOOM_CHECK_EQ_INT(b->job->slots[2] != NULL, right);
+        LOOM_CHECK_EQ_INT(bench_files(b), right ? 2 : 0);
+        bench_destroy(b);
+    }
+}
+
+LOOM_TEST(tasks, an_answer_with_an_error_leaves_no_file) {
+    bench *b = bench_create(LOOM_STAGE_ARRAY);
+    loom_task *task = b->stage->running;
+    Wire__Status failed = WIRE__STATUS__INIT;
+    failed.code = LOOM_E_IO;
+    failed.message = (char *)"the disk is full";
+    answer a;
+    answer_right(b, &a, task);
+    a.done.status = &failed;
+    loom_task_done(&b->d, task->worker, &a.done);
+    LOOM_CHECK(b->job->ending);
+    LOOM_CHECK_EQ_INT(bench_files(b), 0);
+    bench_destroy(b);
+}
+
+LOOM_TEST(tasks, the_least_failing_block_ends_the_job) {
+    bench *b = bench_create(LOOM_STAGE_TRAVERSAL);
+    Wire__Status failed = WIRE__STATUS__INIT;
+    failed.code = LOOM_E_DATA;
+    failed.message = (char *)"index 7 is outside";
+    loom_task *high = bench_task(b->workers[1], WIRE__TASK_KIND__FOLD);
+    loom_task *low = bench_task(b->workers[0], WIRE__TASK_KIND__FOLD);
+    LOOM_CHECK(high->stretch.first > low->stretch.first);
+    answer a;
+    answer_begin(&a, high);
+    a.done.status = &failed;
+    a.done.has_failed_block = true;
+    a.done.failed_block = UINT64_MAX; /* outside its lease: taken for the first block of it */
+    int64_t first = high->stretch.first;
+    loom_task_done(&b->d, b->workers[1], &a.done);
+    loom_schedule(&b->d);
+    LOOM_CHECK(!b->job->ending);
+    LOOM_CHECK_EQ_INT(b->stage->fail_block, first);
+    bench_run(b, BENCH_TO_THE_END);
+    LOOM_CHECK(b->job->ending);
+    LOOM_CHECK(!b->job->slots[1]);
+    bench_destroy(b);
+}
