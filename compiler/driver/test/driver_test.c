@@ -1,9 +1,12 @@
 /* The driver as gridloomd uses it: requests and replies, the cache, steps down the ladder, explain. */
+#include "cache.h"
+#include "common/buffer.h"
 #include "common/file.h"
 #include "compiler/driver/driver.h"
 #include "loom_test.h"
 #include "passes.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,6 +109,34 @@ LOOM_TEST(driver, cache) {
     LOOM_CHECK(!third.error && !third.cached);
     free(data);
     free(path);
+    loom_remove_tree(folder);
+    close_session(&s);
+}
+
+/* What is not used for longest goes when the folder is too large; what is new stays. */
+LOOM_TEST(driver, cache_size) {
+    char folder[] = "/tmp/loom-cache-XXXXXX";
+    LOOM_CHECK(mkdtemp(folder));
+    char *paths[4];
+    for (int i = 0; i < 4; i++) { /* each takes three eighths of the limit, and no space on disk */
+        paths[i] = loom_xprintf("%s/%d.old", folder, i);
+        LOOM_OK(loom_file_write(paths[i], "x", 1, false));
+        LOOM_CHECK(truncate(paths[i], (off_t)(LOOM_CACHE_BYTES / 8 * 3)) == 0);
+        struct timespec used[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
+        LOOM_CHECK(utimensat(AT_FDCWD, paths[i], used, 0) == 0);
+    }
+    session s;
+    open_session(&s, dotp);
+    s.request.cache = folder;
+    loom_compile_reply reply;
+    loom_driver_compile(s.arena, &s.request, &reply);
+    LOOM_CHECK(!reply.error && !reply.cached);
+    for (int i = 0; i < 4; i++) {
+        LOOM_CHECK_EQ_INT(access(paths[i], F_OK) == 0, i >= 2);
+        free(paths[i]);
+    }
+    loom_driver_compile(s.arena, &s.request, &reply);
+    LOOM_CHECK(!reply.error && reply.cached);
     loom_remove_tree(folder);
     close_session(&s);
 }

@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The program is the largest part; arguments are small ones. */
-#define LOOM_MAX_COMPILE_BYTES ((size_t)256 << 20)
-
 typedef struct wire_lengths {
     uint32_t level, n;
     const int64_t *lengths;

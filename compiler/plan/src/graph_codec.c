@@ -2,9 +2,6 @@
 #include "compiler/plan/graph.h"
 #include "tables.h"
 
-/* A stage takes some hundred bytes, a slot's leaves some ten each; this is a million of them. */
-#define LOOM_MAX_GRAPH_BYTES ((size_t)16 << 20)
-
 static const loom_wire_field leaf_fields[] = {
     LOOM_WIRE(1, TEXT, loom_graph_leaf, name),
     LOOM_WIRE_ENUM(2, loom_graph_leaf, dtype, LOOM_DTYPES),

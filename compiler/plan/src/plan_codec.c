@@ -2,9 +2,6 @@
 #include "compiler/plan/plan.h"
 #include "tables.h"
 
-/* A plan is a few kilobytes; a program of the largest size gives some megabytes of actions and sites. */
-#define LOOM_MAX_PLAN_BYTES ((size_t)64 << 20)
-
 static const loom_wire_field loom_wire_span_fields[] = {
     LOOM_WIRE(1, U32, loom_span, file),       LOOM_WIRE(2, U32, loom_span, line),
     LOOM_WIRE(3, U32, loom_span, column),     LOOM_WIRE(4, U32, loom_span, end_line),

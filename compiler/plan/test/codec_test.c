@@ -273,3 +273,17 @@ LOOM_TEST(compile_codec, reply) {
     free(bytes);
     loom_arena_destroy(arena);
 }
+
+/* Refused by their length alone, before anything is read or allocated. */
+LOOM_TEST(plan_codec, limits_of_bytes) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_plan *plan;
+    loom_graph *graph;
+    loom_compile_request *request;
+    loom_compile_reply *reply;
+    LOOM_FAILS(loom_plan_decode(arena, "", LOOM_MAX_PLAN_BYTES + 1, &plan), LOOM_E_LIMIT);
+    LOOM_FAILS(loom_graph_decode(arena, "", LOOM_MAX_GRAPH_BYTES + 1, &graph), LOOM_E_LIMIT);
+    LOOM_FAILS(loom_compile_request_decode(arena, "", LOOM_MAX_COMPILE_BYTES + 1, &request), LOOM_E_LIMIT);
+    LOOM_FAILS(loom_compile_reply_decode(arena, "", LOOM_MAX_COMPILE_BYTES + 1, &reply), LOOM_E_LIMIT);
+    loom_arena_destroy(arena);
+}

@@ -63,4 +63,7 @@ LOOM_MUST_USE loom_status *loom_compile_reply_encode(const loom_compile_reply *r
 LOOM_MUST_USE loom_status *loom_compile_reply_decode(loom_arena *arena, const void *bytes, size_t length,
                                                      loom_compile_reply **r);
 
+/* The program is the largest part; arguments are small ones. */
+#define LOOM_MAX_COMPILE_BYTES ((size_t)256 << 20)
+
 #endif

@@ -107,4 +107,7 @@ LOOM_MUST_USE loom_status *loom_graph_encode(const loom_graph *graph, char **byt
 LOOM_MUST_USE loom_status *loom_graph_decode(loom_arena *arena, const void *bytes, size_t length, loom_graph **graph);
 void loom_graph_print(const loom_graph *graph, FILE *to);
 
+/* A stage takes some hundred bytes, a slot's leaves some ten each; this is a million of them. */
+#define LOOM_MAX_GRAPH_BYTES ((size_t)16 << 20)
+
 #endif

@@ -194,4 +194,7 @@ LOOM_MUST_USE loom_status *loom_plan_encode(const loom_plan *plan, char **bytes,
 LOOM_MUST_USE loom_status *loom_plan_decode(loom_arena *arena, const void *bytes, size_t length, loom_plan **plan);
 void loom_plan_print(const loom_plan *plan, FILE *to);
 
+/* A plan is a few kilobytes; a program of the largest size gives some megabytes of actions and sites. */
+#define LOOM_MAX_PLAN_BYTES ((size_t)64 << 20)
+
 #endif
