@@ -16,7 +16,8 @@ typedef struct param_fill {
     uint32_t index;
     const loom_leaf_shape *shapes; /* of its leaves */
     const loom_value *known;
-    const char *name;
+    const char *name;              /* of the function's parameter: for printing */
+    const char *known_as;          /* to the user */
     const loom_graph_leaf *leaves; /* names */
     uint32_t at;                   /* the next leaf */
     leaf *out;
@@ -28,9 +29,13 @@ static bool is_stream(const param_fill *p) {
     return p->source == LOOM_LV_COLUMN;
 }
 
-static const char *leaf_name(const param_fill *p, uint32_t i) {
+static const char *leaf_of(const param_fill *p, const char *name, uint32_t i) {
     const char *below = p->leaves ? p->leaves[i].name : "";
-    return below && *below ? loom_arena_printf(p->v->arena, "%s.%s", p->name, below) : p->name;
+    return below && *below ? loom_arena_printf(p->v->arena, "%s.%s", name, below) : name;
+}
+
+static const char *leaf_name(const param_fill *p, uint32_t i) {
+    return leaf_of(p, p->name, i);
 }
 
 static void fill_leaf(param_fill *p, const loom_type *type, uint32_t depth) {
@@ -79,7 +84,8 @@ static loom_axis_id level_axis(param_fill *p, uint32_t depth, uint32_t n_below) 
         if (shape_extent(p, p->at + i, depth) != extent) extent = LOOM_IRREGULAR;
     }
     if (extent < 0) {
-        p->bad = vec_copy_text(v, "%s is irregular: its rows differ in length", leaf_name(p, p->at));
+        p->bad = vec_copy_text(v, "%s is irregular: its rows differ in length",
+                               leaf_of(p, p->known_as && *p->known_as ? p->known_as : p->name, p->at));
         return loom_lifted_const_axis(v->l, 0);
     }
     if (extent <= SPECIALISE) return loom_lifted_const_axis(v->l, extent);
@@ -154,6 +160,7 @@ static void make_args(vec *v, stage_args *s) {
         p.known = r->known ? r->known[i] : NULL;
         p.name = s->function->param_names[n];
         p.leaves = r->graph->slots[stage->inputs[i]].leaves;
+        p.known_as = r->graph->slots[stage->inputs[i]].name;
         s->args[n] = make_param(&p, param_type(v, s, n));
         at += s->args[n++].n;
     }
@@ -168,6 +175,7 @@ static void make_args(vec *v, stage_args *s) {
         param_fill p = {.v = v, .source = LOOM_LV_COLUMN, .index = i, .shapes = r->shapes + at};
         p.name = s->function->param_names[n];
         p.leaves = r->graph->slots[stage->streams[i]].leaves;
+        p.known_as = r->graph->slots[stage->streams[i]].name;
         s->args[n] = make_param(&p, param_type(v, s, n));
         at += s->args[n++].n;
     }

@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+"""What is not compiled says so, with the rule and the line of the program: in `run --remarks`, in the statistics, and where it
+does not depend on the data in `explain` too."""
+# timeout: 120
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+BIN = os.environ["GRIDLOOM_BIN"]
+TMP = os.path.join(os.environ["LOOM_TMP"], "cli_run_remarks")
+failed = []
+
+# name, program, words of the remark, whether explain can know
+CASES = [
+    ("irregular rows", """entry main (xss: seq ([]f64)) : []f64 =
+  from_seq (map_seq (\\xs ->
+    sum xs / f64.i64 (length xs)) xss)""", r"interpreted: p\.weft:\d: xss is irregular: its rows differ in length", False),
+    ("irregular field", """entry main (s: seq {a: i64, b: []f64}) : []f64 =
+  from_seq (map_seq (\\v -> sum v.b) s)""", r"interpreted: p\.weft:2: s\.b is irregular: its rows differ in length", False),
+    ("filter", """entry main (s: seq i64) : []i64 =
+  from_seq (map_seq (\\i ->
+    sum (filter (> 2) (map (* i) (iota 5)))) s)""", r"interpreted: p\.weft:3: filter makes an array", True),
+    ("extent of an element", """entry main (s: seq i64) : []i64 =
+  from_seq (map_seq (\\i ->
+    sum (scan (+) 0 (iota i))) s)""", r"interpreted: p\.weft:3: the extent of iota depends on the element", True),
+    ("scan under a condition", """entry main (s: seq i64) : []i64 =
+  from_seq (map_seq (\\i ->
+    if i > 2
+    then sum (scan (+) 0 (map (* i) (iota 5)))
+    else 0) s)""", r"interpreted: p\.weft:4: scan under a condition", True),
+    ("chained scan", """entry main (s: seq i64) : []i64 =
+  from_seq
+    (scan_seq (+) 0 s)""", r"interpreted by one worker: p\.weft:3: scan_seq: a chained scan", True),
+]
+
+
+def gridloom(*words):
+    return subprocess.run([os.path.join(BIN, "gridloom")] + list(words), cwd=TMP, capture_output=True, text=True, timeout=100)
+
+
+def check(name, program, rule, explained):
+    with open(os.path.join(TMP, "p.weft"), "w") as f:
+        f.write(program + "\n")
+    words = ["--stream", "s=i.npy"]
+    if "xss" in program:
+        words = ["--stream", "xss=r.npy,n.npy"]
+    if "a: i64" in program:
+        words = ["--stream", "s.a=three.npy", "--stream", "s.b=r.npy,n.npy"]
+    p = gridloom("run", "p.weft", "--remarks", "--stats", "stats.json", *words)
+    if p.returncode or not re.search("^remark: .*" + rule, p.stderr, re.M):
+        failed.append(name)
+        print("%s: run exits with %d and says %s" % (name, p.returncode, p.stderr.strip()))
+        return
+    with open(os.path.join(TMP, "stats.json")) as f:
+        remarks = json.load(f)["remarks"]
+    if len(remarks) != 1 or not re.search(rule, remarks[0]):
+        failed.append(name)
+        print("%s: statistics hold %s" % (name, remarks))
+    p = gridloom("explain", "p.weft", "--stage", "plan")
+    if explained and not re.search("remark: .*" + rule, p.stdout):
+        failed.append(name)
+        print("%s: explain says %s" % (name, p.stdout.strip()))
+
+
+def main():
+    shutil.rmtree(TMP, ignore_errors=True)
+    os.makedirs(TMP)
+    for name, x in [("i", np.arange(8)), ("r", np.arange(6.)), ("n", np.array([1, 2, 3])), ("three", np.arange(3))]:
+        np.save(os.path.join(TMP, name), x)
+    for case in CASES:
+        check(*case)
+    shutil.rmtree(TMP)
+    print("failed: " + ", ".join(failed) if failed else "ok")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
