@@ -79,22 +79,28 @@ static void status_table(const loom_daemon_info *info) {
     }
 }
 
-loom_status *cli_status(const cli_call *call) {
-    static const loom_command_text text = {"gridloom status", "[options]", "Lists the jobs of a daemon.",
-                                           "  gridloom status --connect ipc:///run/gridloom/control"};
+/* A command that shows what a daemon says of itself. */
+static loom_status *show(const cli_call *call, const loom_command_text *text, void (*json)(const loom_daemon_info *),
+                         void (*table)(const loom_daemon_info *)) {
     question q = {0};
     loom_option options[] = {
         QUESTION_OPTIONS(q), {"json", 0, LOOM_OPT_FLAG, &q.json, NULL, "Print one line of JSON.", 0, 0}, {0}};
     const char **rest;
     int n;
     bool done;
-    LOOM_TRY(cli_options(call, &text, options, &rest, &n, &done));
+    LOOM_TRY(cli_options(call, text, options, &rest, &n, &done));
     if (done) return NULL;
     loom_daemon_info *info;
     LOOM_TRY(ask_status(&q, &info));
-    q.json ? status_json(info) : status_table(info);
+    q.json ? json(info) : table(info);
     loom_daemon_info_free(info);
     return NULL;
+}
+
+loom_status *cli_status(const cli_call *call) {
+    static const loom_command_text text = {"gridloom status", "[options]", "Lists the jobs of a daemon.",
+                                           "  gridloom status --connect ipc:///run/gridloom/control"};
+    return show(call, &text, status_json, status_table);
 }
 
 /* ---- workers ---- */
@@ -137,19 +143,7 @@ static void workers_table(const loom_daemon_info *info) {
 loom_status *cli_workers(const cli_call *call) {
     static const loom_command_text text = {"gridloom workers", "[options]", "Lists the workers of a daemon.",
                                            "  gridloom workers --connect ipc:///run/gridloom/control"};
-    question q = {0};
-    loom_option options[] = {
-        QUESTION_OPTIONS(q), {"json", 0, LOOM_OPT_FLAG, &q.json, NULL, "Print one line of JSON.", 0, 0}, {0}};
-    const char **rest;
-    int n;
-    bool done;
-    LOOM_TRY(cli_options(call, &text, options, &rest, &n, &done));
-    if (done) return NULL;
-    loom_daemon_info *info;
-    LOOM_TRY(ask_status(&q, &info));
-    q.json ? workers_json(info) : workers_table(info);
-    loom_daemon_info_free(info);
-    return NULL;
+    return show(call, &text, workers_json, workers_table);
 }
 
 /* ---- cancel ---- */

@@ -12,6 +12,7 @@
  *       ...
  */
 #include "compiler/ir/lifted.h"
+#include "print.h"
 #include <inttypes.h>
 
 typedef struct printer {
@@ -22,28 +23,6 @@ typedef struct printer {
 
 static void indent(const printer *w, uint32_t depth) {
     for (uint32_t i = 0; i < depth; i++) fputs("  ", w->to);
-}
-
-static void print_real(FILE *to, loom_dtype real, double value) {
-    fprintf(to, real == LOOM_F32 ? "%.9g" : "%.17g", value);
-}
-
-static void print_scalar(FILE *to, loom_dtype t, loom_scalar s) {
-    if (t == LOOM_BOOL) {
-        fputs(s.b ? "true" : "false", to);
-    } else if (loom_dtype_is_signed(t)) {
-        fprintf(to, "%" PRId64, s.i);
-    } else if (loom_dtype_is_unsigned(t)) {
-        fprintf(to, "%" PRIu64, s.u);
-    } else if (loom_dtype_is_complex(t)) {
-        fputc('(', to);
-        print_real(to, loom_dtype_real(t), s.c[0]);
-        fputs(" + ", to);
-        print_real(to, loom_dtype_real(t), s.c[1]);
-        fputs("i)", to);
-    } else {
-        print_real(to, t, s.f);
-    }
 }
 
 static void print_axis(const printer *w, loom_axis_id id) {
@@ -119,7 +98,7 @@ static void print_expr_head(const printer *w, const loom_lexpr *e) {
     switch ((loom_lexpr_kind)e->kind) {
     case LOOM_LX_CONST:
         fputs("const ", w->to);
-        print_scalar(w->to, e->dtype, e->imm);
+        loom_print_scalar(w->to, e->dtype, e->imm);
         return;
     case LOOM_LX_AXIS: fprintf(w->to, "axis i%" PRIu32, e->aux); return;
     case LOOM_LX_PARAM: fprintf(w->to, "param p%" PRIu32, e->aux); return;

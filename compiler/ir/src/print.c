@@ -9,7 +9,8 @@
  *       %5: f32 = fold %1 %0 b0
  *       -> %5
  */
-#include "program_impl.h"
+#include "print.h"
+#include "wire.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -23,28 +24,6 @@ typedef struct printer {
 
 static void indent(const printer *w) {
     for (uint32_t i = 0; i < w->n_open; i++) fputs("  ", w->to);
-}
-
-static void print_real(FILE *to, loom_dtype real, double value) {
-    fprintf(to, real == LOOM_F32 ? "%.9g" : "%.17g", value);
-}
-
-static void print_constant(FILE *to, loom_dtype t, loom_scalar s) {
-    if (t == LOOM_BOOL) {
-        fputs(s.b ? "true" : "false", to);
-    } else if (loom_dtype_is_signed(t)) {
-        fprintf(to, "%" PRId64, s.i);
-    } else if (loom_dtype_is_unsigned(t)) {
-        fprintf(to, "%" PRIu64, s.u);
-    } else if (loom_dtype_is_complex(t)) {
-        fputc('(', to);
-        print_real(to, loom_dtype_real(t), s.c[0]);
-        fputs(" + ", to);
-        print_real(to, loom_dtype_real(t), s.c[1]);
-        fputs("i)", to);
-    } else {
-        print_real(to, t, s.f);
-    }
 }
 
 static void print_params(const printer *w, const loom_body *b, const char *const *names) {
@@ -80,20 +59,9 @@ static void close_body(printer *w) {
     if (--w->n_open == 0) fputc('\n', w->to);
 }
 
-static bool has_aux(loom_op op) {
-    switch (op) {
-    case LOOM_OP_PROJECT:
-    case LOOM_OP_CLAIM:
-    case LOOM_OP_DIM:
-    case LOOM_OP_SLICE:
-    case LOOM_OP_SCAN:
-    case LOOM_OP_PERMUTE:
-    case LOOM_OP_SCATTER:
-    case LOOM_OP_BACKPERMUTE:
-    case LOOM_OP_FFT:
-    case LOOM_OP_SEQ_PERMUTE: return true;
-    default: return false;
-    }
+/* The operation and its callee are printed by name. */
+static bool has_aux(uint32_t op) {
+    return loom_wire_has_detail(op) && op != LOOM_OP_PRIM && op != LOOM_OP_CALL;
 }
 
 static void print_node(const printer *w, loom_node_id id) {
@@ -102,11 +70,11 @@ static void print_node(const printer *w, loom_node_id id) {
     indent(w);
     fprintf(w->to, "%%%" PRIu32 ": %s = ", id, loom_type_text(p, n->type));
     fputs(n->op == LOOM_OP_PRIM ? loom_prim_table[n->prim].name : loom_op_table[n->op].name, w->to);
-    if (has_aux((loom_op)n->op)) fprintf(w->to, ".%" PRIu32, n->aux);
+    if (has_aux(n->op)) fprintf(w->to, ".%" PRIu32, n->aux);
     if (n->op == LOOM_OP_CALL) fprintf(w->to, " %s", p->functions[n->aux].name);
     if (n->op == LOOM_OP_CONST) {
         fputc(' ', w->to);
-        print_constant(w->to, p->types[n->type].dtype, p->constants[n->aux]);
+        loom_print_scalar(w->to, p->types[n->type].dtype, p->constants[n->aux]);
     }
     for (uint32_t i = 0; i < n->n_operands; i++) fprintf(w->to, " %%%" PRIu32, loom_operand(p, n, i));
     for (uint32_t i = 0; i < n->n_bodies; i++) fprintf(w->to, " b%" PRIu32, p->body_refs[n->first_body + i]);
