@@ -40,7 +40,8 @@
 #define LOOM_LEASE_SECONDS 1.0
 /* Blocks of the first lease, when nothing is known of the speed. */
 #define LOOM_FIRST_LEASE_BLOCKS 8
-/* A lease without progress for so long goes to another worker, though its holder still sends beats. */
+/* A lease of whatever kind whose worker sends beats, but has neither computed nor waited for blocks for so long, goes
+ * to another one. How long a task computes is the program's business: nothing ends that but its user. */
 #define LOOM_LEASE_DEADLINE 600.0
 /* What a worker has folded is handed over so often at least, so that its death costs no more, but at most a twentieth
  * of the time is spent on it. */
@@ -140,7 +141,8 @@ typedef struct loom_task {
     int64_t folded;
     uint32_t output; /* MERGE, FINISH */
     loom_piece *a, *b;
-    double progressed; /* when it was last heard of */
+    uint64_t signs;    /* of life, as its worker last told */
+    double progressed; /* when there was a new one, or a block was folded */
 } loom_task;
 
 typedef enum loom_stage_state {
@@ -339,7 +341,7 @@ void loom_task_drop(loom_task *task); /* from all lists; what it lent is free ag
 
 /* tasks.c */
 void loom_task_done(loom_daemon *d, loom_worker *w, const Wire__TaskDone *done); /* w NULL: of nobody we know */
-void loom_task_progress(loom_worker *w, uint64_t task, uint64_t blocks);
+void loom_task_progress(loom_worker *w, const Wire__TaskBeat *beat);
 void loom_stage_send_parts(loom_job_stage *stage);
 void loom_stage_part_acknowledged(loom_job *job, uint64_t first_block);
 void loom_stage_take_piece(loom_job_stage *stage, uint32_t output); /* the one piece left is the slot's value */

@@ -147,7 +147,7 @@ void loom_peer_beat(loom_daemon *d, loom_incoming *in) {
     Wire__BeatReply reply = WIRE__BEAT_REPLY__INIT;
     reply.sequence = beat->sequence;
     reply.known = w || loom_client_of(d, in);
-    for (size_t i = 0; w && i < beat->n_tasks; i++) loom_task_progress(w, beat->tasks[i]->task, beat->tasks[i]->blocks);
+    for (size_t i = 0; w && i < beat->n_tasks; i++) loom_task_progress(w, beat->tasks[i]);
     Wire__Message message = WIRE__MESSAGE__INIT;
     message.body_case = WIRE__MESSAGE__BODY_BEAT_REPLY;
     message.beat_reply = &reply;
@@ -227,8 +227,8 @@ static void check_deadlines(loom_daemon *d, double now) {
     for (size_t i = 0; i < d->workers.n; i++) {
         loom_worker *w = d->workers.at[i];
         loom_task *task = w->tasks.n ? w->tasks.at[0] : NULL;
-        if (!task || task->kind != WIRE__TASK_KIND__FOLD || now - task->progressed < LOOM_LEASE_DEADLINE) continue;
-        loom_worker_lost(w, "its lease made no progress");
+        if (!task || now - task->progressed < LOOM_LEASE_DEADLINE) continue;
+        loom_worker_lost(w, "it sends beats and does nothing");
         return; /* the list has changed; the next tick goes on */
     }
 }

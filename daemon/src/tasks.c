@@ -156,8 +156,8 @@ void loom_stage_fence(loom_job_stage *stage, loom_epoch epoch, const loom_job_pl
 /* ---- FOLD ---- */
 
 /* Blocks of a task up to (not including) number `upto` of it are folded. */
-static void note_folded(loom_task *task, int64_t upto) {
-    if (upto > task->stretch.n) upto = task->stretch.n;
+static void note_folded(loom_task *task, uint64_t blocks) {
+    int64_t upto = blocks < (uint64_t)task->stretch.n ? (int64_t)blocks : task->stretch.n;
     if (upto <= task->folded) return;
     loom_stretch done = {task->stretch.first + task->folded, upto - task->folded};
     loom_status *status = loom_ledger_folded(task->stage->ledger, task->epoch, done);
@@ -170,10 +170,14 @@ static void note_folded(loom_task *task, int64_t upto) {
     task->progressed = loom_seconds();
 }
 
-void loom_task_progress(loom_worker *w, uint64_t id, uint64_t blocks) {
+void loom_task_progress(loom_worker *w, const Wire__TaskBeat *beat) {
     for (size_t i = 0; i < w->tasks.n; i++) {
         loom_task *task = w->tasks.at[i];
-        if (task->id == id && task->kind == WIRE__TASK_KIND__FOLD) note_folded(task, (int64_t)blocks);
+        if (task->id != beat->task) continue;
+        if (task->kind == WIRE__TASK_KIND__FOLD) note_folded(task, beat->blocks);
+        if (task->signs == beat->signs) continue;
+        task->signs = beat->signs;
+        task->progressed = loom_seconds();
     }
 }
 
@@ -181,7 +185,7 @@ static void fold_failed(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
     int64_t at = done->has_failed_block ? (int64_t)done->failed_block : task->stretch.first + task->folded;
     if (at < task->stretch.first || at >= task->stretch.first + task->stretch.n) at = task->stretch.first;
-    note_folded(task, at - task->stretch.first);
+    note_folded(task, (uint64_t)(at - task->stretch.first));
     loom_status *back = loom_ledger_give_back(stage->ledger, task->epoch, task->stretch);
     if (back) loom_log_status(LOOM_LOG_DEBUG, back);
     task->seat->next = -1;
@@ -199,7 +203,7 @@ static void fold_done(loom_task *task, const Wire__TaskDone *done) {
         fold_failed(task, done);
         return;
     }
-    note_folded(task, task->stretch.n);
+    note_folded(task, (uint64_t)task->stretch.n);
     double seconds = done->compute + done->wait;
     if (seconds > 1e-4) {
         double rate = (double)loom_blocks_count(task->stage->blocks, task->stretch) / seconds;

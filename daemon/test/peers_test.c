@@ -73,3 +73,37 @@ LOOM_TEST(peers, who_falls_silent_is_gone_whatever_it_did) {
         bench_destroy(b);
     }
 }
+
+/* A worker whose beats come but whose threads do nothing; one that computes, however long, is left alone. */
+LOOM_TEST(peers, who_is_stuck_is_gone_whatever_it_did) {
+    static const Wire__TaskKind kinds[] = {WIRE__TASK_KIND__FOLD, WIRE__TASK_KIND__DELTA, WIRE__TASK_KIND__MERGE,
+                                           WIRE__TASK_KIND__ARRAY};
+    for (size_t i = 0; i < 4; i++) {
+        bool array = kinds[i] == WIRE__TASK_KIND__ARRAY;
+        bench *b = bench_create(array ? LOOM_STAGE_ARRAY : LOOM_STAGE_TRAVERSAL);
+        bench_run(b, kinds[i]);
+        loom_worker *w = bench_task(b->workers[0], kinds[i]) ? b->workers[0] : b->workers[1];
+        loom_task *task = w->tasks.at[0];
+        LOOM_CHECK_EQ_INT(task->kind, kinds[i]);
+        Wire__TaskBeat beat = WIRE__TASK_BEAT__INIT;
+        beat.task = task->id;
+        for (beat.signs = 1; beat.signs < 3; beat.signs++) {
+            task->progressed -= LOOM_LEASE_DEADLINE + 1;
+            loom_task_progress(w, &beat);
+            loom_peers_check(&b->d);
+            LOOM_CHECK_EQ_INT(b->d.workers.n, 2);
+        }
+        loom_epoch epoch = task->epoch;
+        beat.signs = 2;
+        task->progressed -= LOOM_LEASE_DEADLINE + 1;
+        loom_task_progress(w, &beat);
+        loom_peers_check(&b->d);
+        LOOM_CHECK_EQ_INT(b->d.workers.n, 1);
+        LOOM_CHECK(b->stage->releases > 0);
+        LOOM_CHECK(array || !loom_ledger_is_current(b->stage->ledger, epoch));
+        loom_schedule(&b->d);
+        bench_run(b, BENCH_TO_THE_END);
+        LOOM_CHECK(b->job->ending && b->job->slots[1]);
+        bench_destroy(b);
+    }
+}

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #define JOB_ARENA  ((size_t)256 << 20)
@@ -112,12 +113,26 @@ static void on_welcome(loom_control *c, const Wire__Welcome *welcome) {
     loom_log(LOOM_LOG_INFO, "registered as worker %" PRIu64, welcome->peer);
 }
 
+/* Whether the working thread and those of the executor live. Under lock. */
+static void look_for_life(loom_control *c) {
+    struct timespec all, own;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &all);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
+    double others = (double)(all.tv_sec - own.tv_sec) + 1e-9 * (double)(all.tv_nsec - own.tv_nsec);
+    if (c->waiting || others - c->busy_seconds >= LOOM_BUSY_SECONDS) c->signs++;
+    c->busy_seconds = others;
+    bool leaving = c->working && c->working->kind == LOOM_ITEM_TASK && c->working->job->closed;
+    c->stuck_beats = leaving ? c->stuck_beats + 1 : 0;
+}
+
 static void send_beat(loom_control *c) {
     Wire__Beat beat = WIRE__BEAT__INIT;
     beat.sequence = ++c->sequence;
     Wire__TaskBeat task = WIRE__TASK_BEAT__INIT, *list[1] = {&task};
     pthread_mutex_lock(&c->lock);
-    if (c->working && c->working->kind == LOOM_ITEM_TASK && c->working->what == WIRE__TASK_KIND__FOLD) {
+    look_for_life(c);
+    if (c->working && c->working->kind == LOOM_ITEM_TASK) {
+        task.signs = c->signs;
         task.task = c->working->task;
         task.blocks = (uint64_t)atomic_load(&c->working->folded);
         beat.n_tasks = 1;
@@ -149,6 +164,7 @@ static void on_beat(uv_timer_t *timer) {
     }
     send_beat(c);
     loom_feed_check(c);
+    if (c->stuck_beats >= LOOM_STUCK_BEATS) loom_control_stop(c, "the executor is stuck");
 }
 
 static void on_beat_reply(loom_control *c, const Wire__BeatReply *reply) {

@@ -38,6 +38,12 @@
 #define LOOM_FETCH_PATIENCE 30.0
 /* A daemon that is away for longer is not coming back. */
 #define LOOM_DAEMON_PATIENCE 300.0
+/* Processor time that threads other than the main one take between two beats when they do anything: far more than
+ * ZeroMQ's own costs, far less than a kernel. */
+#define LOOM_BUSY_SECONDS 0.005
+/* Beats in which the working thread does not leave a task whose job is closed: then it is stuck, and the process ends,
+ * so that whoever starts workers may start another one. */
+#define LOOM_STUCK_BEATS 300
 /* From the wish to stop to the end of the process, whatever the executor does. */
 #define LOOM_STOP_MS 1500
 
@@ -151,6 +157,9 @@ struct loom_control {
     uint64_t hello_sequence; /* of the last beat before the last Hello */
     bool registered;
     double last_reply, last_beat;
+    double busy_seconds; /* processor time of the other threads, at the last beat */
+    uint64_t signs;      /* of life: beats before which they were busy or waited for blocks */
+    int stuck_beats;
     loom_work_job *jobs; /* main thread */
     loom_work_run *runs;
     uint64_t next_ticket;
@@ -166,6 +175,7 @@ struct loom_control {
     size_t n_outbox, outbox_capacity;
     char **spools;
     size_t n_spools;
+    bool waiting; /* the working thread, for what a client serves */
     bool stopping, thread_ended;
 
     loom_executor *executor; /* made before the thread starts */

@@ -91,7 +91,9 @@ static loom_status *copy_status(const loom_status *from) {
 /* Constants that are served arrive by the main thread; those of files are read here. */
 static loom_status *gather_constants(loom_control *c, loom_work_run *run) {
     pthread_mutex_lock(&c->lock);
+    c->waiting = true;
     while (run->constants_pending && !run->job->closed && !c->stopping) pthread_cond_wait(&c->changed, &c->lock);
+    c->waiting = false;
     /* Kept: every task of the run fails for the same reason. */
     loom_status *status = copy_status(run->broken);
     if (!status && run->constants_pending) status = loom_error(LOOM_E_CANCELLED, "cancelled");
@@ -284,10 +286,12 @@ static void send_outcome(loom_control *c, const loom_item *item, outcome *o) {
 static loom_chunk *wait_chunk(loom_control *c, loom_item *item, outcome *o) {
     double before = loom_seconds();
     pthread_mutex_lock(&c->lock);
+    c->waiting = true;
     while (!c->stopping && !item->job->closed && !(item->chunks && item->chunks->ready) &&
            (item->chunks || item->planned < item->n_blocks)) {
         pthread_cond_wait(&c->changed, &c->lock);
     }
+    c->waiting = false;
     loom_chunk *chunk = item->chunks;
     if (c->stopping || item->job->closed) chunk = NULL;
     if (chunk) item->chunks = chunk->next;

@@ -8,8 +8,12 @@
 
 /* A loop over indices that takes less than this in all is not worth waking threads for. */
 #define SERIAL_NS 30000.0
-/* What a range should take at least, so that taking the next one costs little beside it. */
-#define RANGE_NS 20000.0
+/* What a range should take at least, so that taking the next one costs little beside it; and at most, since a
+ * cancelled chunk ends between two ranges. Before a kernel's speed is known it gets FIRST_RANGES for each thread. */
+#define RANGE_NS      20000.0
+#define LONGEST_NS    50e6
+#define FIRST_RANGES  64
+#define RANGES_THREAD 8
 
 loom_status *loom_engine_cancelled(const loom_engine *engine) {
     if (!atomic_load_explicit(&engine->executor->cancelled, memory_order_relaxed)) return NULL;
@@ -119,10 +123,12 @@ static void range_body(void *context, int thread, int64_t from, int64_t to) {
 /* Length of the ranges of a loop over n indices. Ranges have no influence on results. */
 static int64_t grain_of(const loom_engine *engine, const loom_action_state *state, int64_t n) {
     if (state->ns_per_index > 0 && state->ns_per_index * (double)n < SERIAL_NS) return n;
-    int64_t grain = n / ((int64_t)engine->n_threads * 8);
-    if (state->ns_per_index > 0) {
-        double least = RANGE_NS / state->ns_per_index;
+    bool known = state->ns_per_index > 0;
+    int64_t grain = n / ((int64_t)engine->n_threads * (known ? RANGES_THREAD : FIRST_RANGES));
+    if (known) {
+        double least = RANGE_NS / state->ns_per_index, most = LONGEST_NS / state->ns_per_index;
         if (least > (double)grain) grain = least < (double)n ? (int64_t)least : n;
+        if (most < (double)grain) grain = (int64_t)most;
     }
     /* Whole vectors and strips, as long as there are ranges enough. */
     if (grain > 512) grain = grain / 256 * 256;
