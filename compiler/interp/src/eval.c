@@ -224,7 +224,7 @@ static loom_status *eval_op(evaluation *ev, loom_node_id id, slot *result) {
 
 /* Does the node visit the elements of a stream? In a stage's function over a chunk: an array as long as the chunk. */
 static bool visits_stream(evaluation *ev, const loom_node *n) {
-    if (n->op >= LOOM_OP_SEQ_ROWS) return n->op != LOOM_OP_SEQ_GROUP;
+    if (n->op >= LOOM_OP_SEQ_ROWS) return n->op != LOOM_OP_SEQ_GROUP && n->op != LOOM_OP_SEQ_GROUP_MAP;
     if (ev->options->stream_count == 0 || n->n_operands == 0) return false;
     uint32_t last = n->n_operands - 1;
     const array *a = operand_type(ev, n, last)->kind == LOOM_T_ARRAY ? operand(ev, n, last).array : NULL;

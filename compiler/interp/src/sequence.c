@@ -214,9 +214,9 @@ static int by_group(const void *a, const void *b) {
 }
 
 /* Who is in which group: pairs of (group, position), as columns of one builder each two scalars long. */
-static loom_status *find_members(evaluation *ev, const loom_node *n, int64_t groups, column **made) {
-    const array *a = operand(ev, n, 1).array;
-    const type_info *element = operand_type(ev, n, 1)->element;
+static loom_status *find_members(evaluation *ev, const loom_node *n, uint32_t sequence, int64_t groups, column **made) {
+    const array *a = operand(ev, n, sequence).array;
+    const type_info *element = operand_type(ev, n, sequence)->element;
     builder b;
     builder_start(&b, &ev->heap, LOOM_I64, 1, 2 * a->length);
     for (int64_t i = 0; i < a->length; i++) {
@@ -253,7 +253,7 @@ static loom_status *eval_group(evaluation *ev, const loom_node *n, slot *result)
     if (groups < 0) return fail(ev, n, "group_seq with %" PRId64 " groups, expected 0 or more", groups);
     const array *a = operand(ev, n, 1).array;
     column *pairs;
-    LOOM_TRY(find_members(ev, n, groups, &pairs));
+    LOOM_TRY(find_members(ev, n, 1, groups, &pairs));
     membership *m = (membership *)(void *)pairs->data;
     int64_t count = pairs->length / 2;
     if (count) qsort(m, (size_t)count, sizeof *m, by_group);
@@ -278,6 +278,66 @@ static loom_status *eval_group(evaluation *ev, const loom_node *n, slot *result)
     return array_builder_end(&sink, &result->array);
 }
 
+/* Adds what group k made of its members to what they have had from groups before it. */
+static loom_status *add_contributions(evaluation *ev, const loom_node *n, const column *positions, const array *zs,
+                                      slot *sums) {
+    const type_info *element = operand_type(ev, n, 1);
+    const int64_t *at = (const int64_t *)(const void *)positions->data;
+    if (zs->length != positions->length)
+        return fail(ev, n, "%" PRId64 " elements made of a group of %" PRId64, zs->length, positions->length);
+    for (int64_t i = 0; i < zs->length; i++) {
+        slot z = element_at(&ev->heap, element, zs->leaves, i), sum = sums[at[i]];
+        LOOM_TRY(at_element(ev, at[i], apply2(ev, body_of(ev, n, 1), sum, z, &sums[at[i]])));
+    }
+    return NULL;
+}
+
+/* By groups, as group_seq; each member's sum so far is a slot. */
+static loom_status *eval_group_map(evaluation *ev, const loom_node *n, slot *result) {
+    int64_t groups = operand_i64(ev, n, 0), next = 0;
+    if (groups < 0) return fail(ev, n, "group_map_seq with %" PRId64 " groups, expected 0 or more", groups);
+    const array *a = operand(ev, n, 2).array;
+    const type_info *element = operand_type(ev, n, 1);
+    column *pairs, *room;
+    LOOM_TRY(find_members(ev, n, 2, groups, &pairs));
+    membership *m = (membership *)(void *)pairs->data;
+    int64_t count = pairs->length / 2;
+    if (count) qsort(m, (size_t)count, sizeof *m, by_group);
+    builder b;
+    char *bytes = NULL;
+    int64_t words = (int64_t)(sizeof(slot) / sizeof(int64_t));
+    builder_start(&b, &ev->heap, LOOM_I64, 1, words * a->length);
+    if (a->length) LOOM_TRY(builder_scalars(&b, words * a->length, &bytes));
+    LOOM_TRY(builder_end(&b, &room));
+    slot *sums = (slot *)(void *)room->data;
+    for (int64_t i = 0; i < a->length; i++) sums[i] = slot_ref(element, operand(ev, n, 1));
+    uint64_t before = ev->steps, deepest = before;
+    while (next < count) {
+        int64_t k = m[next].group; /* those that nobody is in make nothing */
+        column *positions;
+        slot ys, zs;
+        ev->steps = before;
+        LOOM_TRY(count_turn(ev, n, 1));
+        LOOM_TRY(members_of(ev, m, count, k, &next, &positions));
+        LOOM_TRY(array_pick(ev, operand_type(ev, n, 2)->element, a, positions, &ys.array));
+        LOOM_TRY(at_element(ev, k, apply2(ev, body_of(ev, n, 2), (slot){.i64 = k}, ys, &zs)));
+        LOOM_TRY(add_contributions(ev, n, positions, zs.array, sums));
+        object_unref(&ev->heap, &zs.array->head);
+        object_unref(&ev->heap, &positions->head);
+        if (ev->steps > deepest) deepest = ev->steps;
+    }
+    ev->steps = deepest;
+    array_builder sink;
+    LOOM_TRY(array_builder_start(&sink, &ev->heap, element, a->length));
+    for (int64_t i = 0; i < a->length; i++) {
+        LOOM_TRY(array_builder_add(&sink, sums[i]));
+        slot_unref(&ev->heap, element, sums[i]);
+    }
+    object_unref(&ev->heap, &pairs->head);
+    object_unref(&ev->heap, &room->head);
+    return array_builder_end(&sink, &result->array);
+}
+
 loom_status *eval_sequence_op(evaluation *ev, loom_node_id id, slot *result) {
     const loom_node *n = &ev->program->nodes[id];
     switch ((loom_op)n->op) {
@@ -290,6 +350,7 @@ loom_status *eval_sequence_op(evaluation *ev, loom_node_id id, slot *result) {
     case LOOM_OP_SEQ_PERMUTE: return eval_permute_op(ev, id, result);
     case LOOM_OP_SEQ_FOLD:
     case LOOM_OP_SEQ_REDUCE: return eval_splittable(ev, n, result);
+    case LOOM_OP_SEQ_GROUP_MAP: return eval_group_map(ev, n, result);
     default: return eval_group(ev, n, result);
     }
 }

@@ -260,6 +260,7 @@ static bool on_elements(const loom_program *p, const loom_structure *s, loom_bod
     case LOOM_OP_LOOP_FOR:
     case LOOM_OP_LOOP_WHILE: return false;
     case LOOM_OP_SEQ_GROUP: return s->user_position[body] == 0;
+    case LOOM_OP_SEQ_GROUP_MAP: return s->user_position[body] != 2;
     default: return true;
     }
 }

@@ -601,13 +601,32 @@ static loom_status *check_seq_reduce(const rule *r) {
     return result_is(r, acc);
 }
 
-static loom_status *check_seq_group(const rule *r) {
-    loom_type_id n = operand_type(r, 0), seq = operand_type(r, 1), element, key;
+/* Count and keys of a grouping whose sequence is operand `at`. */
+static loom_status *require_groups(const rule *r, uint32_t at) {
+    loom_type_id n = operand_type(r, 0), element, key;
     REQUIRE(r, is_scalar(r, n, LOOM_I64), "its count is %s, expected i64", text(r, n));
-    LOOM_TRY(require_seq(r, 1, &element));
+    LOOM_TRY(require_seq(r, at, &element));
     LOOM_TRY(require_body(r, 0, 1, &element, LOOM_NONE));
     REQUIRE(r, strip(r, body_result(r, 0), 1, &key) && is_scalar(r, key, LOOM_I64), "its keys are %s, expected []i64",
             text(r, body_result(r, 0)));
+    return NULL;
+}
+
+static loom_status *check_seq_group_map(const rule *r) {
+    loom_type_id n = operand_type(r, 0), ne = operand_type(r, 1), seq = operand_type(r, 2);
+    LOOM_TRY(require_groups(r, 2));
+    LOOM_TRY(require_plain(r, ne));
+    LOOM_TRY(require_op(r, 1, ne));
+    LOOM_TRY(require_body(r, 2, 2, (loom_type_id[]){n, seq}, LOOM_NONE));
+    const loom_type *made = type_of(r, body_result(r, 2));
+    REQUIRE(r, made->kind == LOOM_T_SEQ && made->element == ne, "what it makes of a group is %s, expected seq %s",
+            text(r, body_result(r, 2)), text(r, ne));
+    return result_is_seq_of(r, ne);
+}
+
+static loom_status *check_seq_group(const rule *r) {
+    loom_type_id n = operand_type(r, 0), seq = operand_type(r, 1);
+    LOOM_TRY(require_groups(r, 1));
     LOOM_TRY(require_body(r, 1, 2, (loom_type_id[]){n, seq}, LOOM_NONE));
     LOOM_TRY(require_plain(r, body_result(r, 1)));
     return result_is_seq_of(r, body_result(r, 1));
@@ -665,6 +684,7 @@ loom_status *loom_check_node(const loom_program *p, loom_node_id id) {
     case LOOM_OP_SEQ_REDUCE: return check_seq_reduce(r);
     case LOOM_OP_SEQ_FROM: return check_seq_from(r);
     case LOOM_OP_SEQ_GROUP: return check_seq_group(r);
+    case LOOM_OP_SEQ_GROUP_MAP: return check_seq_group_map(r);
     case LOOM_OPS: break;
     }
     return loom_check_fail(p, id, LOOM_E_DATA, "operation %u does not exist", r->n->op);

@@ -18,17 +18,9 @@
  * group_seq becomes one permute_seq onto [n][y][x] whose source has one more nesting level, the element's planes.
  * Cost: linear. Papers: WEFT.md "Sequences"; the group axis is the extra parallel axis of papers/002 section 4.
  */
-#include "normaliser.h"
+#include "group.h"
 #include "operator.h"
 #include <string.h>
-
-typedef struct group {
-    const loom_node *node;
-    loom_body_id keys, body;       /* of from */
-    loom_node_id first, n, source; /* of to; first: LOOM_NONE for 0 */
-    loom_node_id *copy;            /* private map for nodes of the group body that are copied several times */
-    const bool *independent;       /* by node of the group body: see independent_nodes */
-} group;
 
 /* Whether a body inside the group's uses what is only known once the group has been traversed. */
 static bool uses_results(const normaliser *z, const group *g, const loom_body *body) {
@@ -50,7 +42,7 @@ static bool uses_results(const normaliser *z, const group *g, const loom_body *b
 }
 
 /* Emits, in the open body, the value that stream node `x` of the group body has for element `e` and group `k`. */
-static loom_node_id element_of(normaliser *z, group *g, loom_node_id x, loom_node_id e, loom_node_id k) {
+loom_node_id group_element(normaliser *z, group *g, loom_node_id x, loom_node_id e, loom_node_id k) {
     const loom_program *p = z->from;
     const loom_body *body = &p->bodies[g->body];
     if (x == body->first + 1) return e;
@@ -63,7 +55,7 @@ static loom_node_id element_of(normaliser *z, group *g, loom_node_id x, loom_nod
     }
     loom_node_id *arguments = LOOM_NEW_ARRAY(z->arena, loom_node_id, n->n_operands + 1);
     for (uint32_t i = 0; i < n->n_operands; i++) {
-        arguments[i] = element_of(z, g, loom_operand(p, n, i), e, k);
+        arguments[i] = group_element(z, g, loom_operand(p, n, i), e, k);
         if (arguments[i] == LOOM_NONE) return LOOM_NONE;
     }
     return loom_copy_body(z->to, p, p->body_refs[n->first_body], arguments, g->copy);
@@ -71,7 +63,7 @@ static loom_node_id element_of(normaliser *z, group *g, loom_node_id x, loom_nod
 
 /* Array (not stream) nodes of the group body that the bodies of a consumer's chain use, copied into the open body: they
  * may depend on k. Everything of the body before `until` that is no stream and depends on no stream. */
-static bool *independent_nodes(normaliser *z, const group *g) {
+bool *group_independent_nodes(normaliser *z, const group *g) {
     const loom_program *p = z->from;
     const loom_body *b = &p->bodies[g->body];
     bool *yes = LOOM_NEW_ARRAY(z->arena, bool, b->end - b->first + 1);
@@ -102,45 +94,6 @@ static void copy_independent(normaliser *z, group *g, loom_node_id until, loom_n
         if (g->independent[n - b->first]) loom_copy_node(z->to, z->from, n, g->copy);
 }
 
-/* Whether the keys are surely distinct: generate m (\j -> x + j), x from outside. */
-static bool distinct_keys(const loom_scope *s, loom_body_id keys) {
-    const loom_program *p = s->program;
-    const loom_node *n = &p->nodes[p->bodies[keys].result];
-    if (n->op != LOOM_OP_GENERATE || n->n_operands != 1) return false;
-    const loom_body *b = loom_node_body(p, n, 0);
-    const loom_node *r = &p->nodes[b->result];
-    if (r->op != LOOM_OP_PRIM || r->prim != LOOM_PRIM_ADD) return false;
-    loom_node_id x = loom_operand(p, r, 0), y = loom_operand(p, r, 1);
-    return (x == b->first && y < b->first) || (y == b->first && x < b->first);
-}
-
-/* keys with repeats replaced by -1: imap (\j k -> if any earlier equals k then -1 else k). */
-static loom_node_id without_repeats(normaliser *z, loom_node_id keys, loom_span span) {
-    loom_program *p = z->to;
-    loom_type_id i64 = loom_type_scalar(p, LOOM_I64), boolean = loom_type_scalar(p, LOOM_BOOL);
-    loom_type_id array = loom_type_array(p, i64);
-    loom_node_id m = normalise_build(p, LOOM_OP_LENGTH, i64, &keys, 1, NULL, 0, 0, span);
-    loom_body_id body = loom_build_open(p, 1, &i64, span);
-    loom_node_id j = loom_build_param(p, body, 0), at[2] = {keys, j};
-    loom_node_id k = normalise_build(p, LOOM_OP_INDEX, i64, at, 2, NULL, 0, 0, span);
-    loom_node_id start = loom_build_const(p, LOOM_BOOL, (loom_scalar){.b = false}, span);
-    loom_type_id types[2] = {i64, boolean};
-    loom_body_id turn = loom_build_open(p, 2, types, span);
-    loom_node_id earlier_at[2] = {keys, loom_build_param(p, turn, 0)};
-    loom_node_id earlier = normalise_build(p, LOOM_OP_INDEX, i64, earlier_at, 2, NULL, 0, 0, span);
-    loom_node_id same_operands[2] = {earlier, k};
-    loom_node_id same = loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_EQ, boolean, same_operands, 2, NULL, 0, 0, span);
-    loom_node_id or_operands[2] = {loom_build_param(p, turn, 1), same};
-    loom_node_id either = loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_OR, boolean, or_operands, 2, NULL, 0, 0, span);
-    loom_build_close(p, turn, either);
-    loom_node_id loop_operands[2] = {j, start};
-    loom_node_id repeated = normalise_build(p, LOOM_OP_LOOP_FOR, boolean, loop_operands, 2, &turn, 1, 0, span);
-    loom_node_id select[3] = {repeated, loom_build_i64(p, -1, span), k};
-    loom_node_id kept = loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_SELECT, i64, select, 3, NULL, 0, 0, span);
-    loom_build_close(p, body, kept);
-    return normalise_build(p, LOOM_OP_GENERATE, array, &m, 1, &body, 1, 0, span);
-}
-
 /* k put before every index of `is` (i64 or tuple of r i64, nested in arrays). */
 static loom_node_id prefix_index(normaliser *z, loom_node_id k, loom_node_id is, uint32_t r, loom_span span) {
     loom_program *p = z->to;
@@ -164,16 +117,11 @@ static loom_node_id prefix_index(normaliser *z, loom_node_id k, loom_node_id is,
     return normalise_build(p, LOOM_OP_TUPLE, loom_type_tuple(p, r + 1, types, NULL), parts, r + 1, NULL, 0, 0, span);
 }
 
-/* Place of group k in the accumulators. */
-static loom_node_id place_of(normaliser *z, const group *g, loom_node_id k, loom_span span) {
-    return g->first == LOOM_NONE ? k : normalise_prim(z->to, LOOM_PRIM_SUB, k, g->first, span);
-}
-
 static loom_node_id places_of(normaliser *z, const group *g, loom_node_id keys, loom_span span) {
     if (g->first == LOOM_NONE) return keys;
     loom_type_id i64 = loom_type_scalar(z->to, LOOM_I64);
     loom_body_id body = loom_build_open(z->to, 1, &i64, span);
-    loom_build_close(z->to, body, place_of(z, g, loom_build_param(z->to, body, 0), span));
+    loom_build_close(z->to, body, group_place(z, g, loom_build_param(z->to, body, 0), span));
     return normalise_build(z->to, LOOM_OP_MAP, loom_type_array(z->to, i64), &keys, 1, &body, 1, 0, span);
 }
 
@@ -188,26 +136,21 @@ static loom_node_id spread(normaliser *z, group *g, loom_node_id consumer, loom_
     loom_node_id e = loom_build_param(p, body, 0);
     memcpy(g->copy, z->map, z->from->n_nodes * sizeof *g->copy);
     loom_node_id keys = loom_copy_body(p, z->from, g->keys, &e, g->copy);
-    if (!distinct_keys(z->scope, g->keys)) keys = without_repeats(z, keys, span);
+    if (!group_keys_ascend(z->scope, g->keys)) keys = group_without_repeats(z, keys, span);
     loom_node_id result = which == 0 ? places_of(z, g, keys, span) : keys;
     if (which != 0) {
         loom_body_id inner = loom_build_open(p, 1, &i64, span);
         loom_node_id k = loom_build_param(p, inner, 0);
         copy_independent(z, g, consumer, k);
-        loom_node_id v = element_of(z, g, chain, e, k);
+        loom_node_id v = group_element(z, g, chain, e, k);
         if (v == LOOM_NONE) return LOOM_NONE;
-        if (which == 1) v = prefix_index(z, place_of(z, g, k, span), v, r, span);
+        if (which == 1) v = prefix_index(z, group_place(z, g, k, span), v, r, span);
         loom_build_close(p, inner, v);
         result = normalise_build(p, LOOM_OP_MAP, loom_type_array(p, p->nodes[v].type), &keys, 1, &inner, 1, 0, span);
     }
     loom_build_close(p, body, result);
     return normalise_build(p, LOOM_OP_SEQ_MAP, loom_type_seq(p, p->nodes[result].type), &g->source, 1, &body, 1, 0,
                            span);
-}
-
-/* Group at place j of the accumulators. */
-static loom_node_id group_at(normaliser *z, const group *g, loom_node_id j, loom_span span) {
-    return g->first == LOOM_NONE ? j : normalise_prim(z->to, LOOM_PRIM_ADD, g->first, j, span);
 }
 
 /* What the accumulator of consumer c begins with for group k: neutral, shaped like its destination. */
@@ -308,7 +251,7 @@ static group open_group(normaliser *z, const loom_node *n) {
     g.first = LOOM_NONE;
     g.source = z->map[loom_operand(p, n, 1)];
     g.copy = LOOM_NEW_ARRAY(z->arena, loom_node_id, p->n_nodes + 1);
-    g.independent = independent_nodes(z, &g);
+    g.independent = group_independent_nodes(z, &g);
     return g;
 }
 

@@ -79,6 +79,7 @@ loom_node_id normalise_node(normaliser *z, loom_node_id n) {
         if (z->memory && normalise_batches(z, n, &failed)) return failed ? LOOM_NONE : z->map[n];
         return normalise_group(z, node, LOOM_NONE, z->map[loom_operand(p, node, 0)]);
     }
+    if (node->op == LOOM_OP_SEQ_GROUP_MAP) return normalise_group_map(z, node);
     if (loom_scope_has_seq(p, node)) return normalise_control(z, n);
     if (node->op == LOOM_OP_SEQ_PERMUTE) return permute(z, node);
     return loom_copy_node(z->to, p, n, z->map);

@@ -51,6 +51,9 @@ loom_node_id normalise_group(normaliser *z, const loom_node *n, loom_node_id fir
 /* Bytes that the accumulators of one group take, as a node; LOOM_NONE where they cannot be told. */
 loom_node_id normalise_group_bytes(normaliser *z, const loom_node *n);
 
+/* group_map.c: a group_map_seq as a map_seq over the elements, what it makes of each group as tables. */
+loom_node_id normalise_group_map(normaliser *z, const loom_node *n);
+
 /* batch.c: a group_seq in batches of groups that fit into memory, with its consumers. False where its shape is another
  * one: then all groups are resident. */
 bool normalise_batches(normaliser *z, loom_node_id group, bool *failed);

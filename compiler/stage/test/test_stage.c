@@ -317,6 +317,28 @@ LOOM_TEST(stage, batches_that_depend_on_each_other) {
     loom_value_unref(a[0]), loom_value_unref(a[1]);
 }
 
+LOOM_TEST(stage, contributions_of_groups) {
+    loom_value *a[2] = {scalar(LOOM_I64, 7), vector(LOOM_I64, 10, numbers)};
+    judge("entry main (n: i64) (xs: seq i64) : ([]i64, i64) =\n"
+          "  let ys = group_map_seq n (\\x -> [x % 3 + 1, x % 3, x, x, x - 6]) (\\a b -> (a + b) % 1009) 0 xs (\\k ys "
+          "->\n"
+          "    let t = generate 5 (\\i -> i * k)\n"
+          "    let c = replicate 3 n\n"
+          "    let zs = map_seq (\\y -> t[y % 5] + k * k + c[2]) ys\n"
+          "    in zip_with_seq (\\y z -> z + y * k) ys zs)\n"
+          "  in (from_seq ys, fold_seq (+) 0 ys)",
+          a, 0);
+    judge("entry main (n: i64) (xs: seq i64) : []i64 =\n"
+          "  from_seq (group_map_seq n (\\x -> generate 3 (\\j -> x + j - 2)) (+) 0 xs (\\k ys -> map_seq (* k) ys))",
+          a, 0);
+    loom_value_unref(a[0]);
+    a[0] = scalar(LOOM_I64, 0);
+    judge("entry main (n: i64) (xs: seq i64) : []i64 =\n"
+          "  from_seq (group_map_seq n (\\x -> [x]) (+) 0 xs (\\k ys -> map_seq (* k) ys))",
+          a, 0);
+    loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
 LOOM_TEST(stage, loops_around_traversals) {
     loom_value *a[1] = {vector(LOOM_F64, 10, numbers)};
     const char *means = "entry main (xs: seq f64) : (f64, f64) =\n"

@@ -69,6 +69,7 @@ static const syn_builtin builtins[] = {
     {"reduce_seq", 4, 0, loom_syn_op_reduce_seq},
     {"from_seq", 1, 0, loom_syn_op_from_seq},
     {"group_seq", 4, 0, loom_syn_op_group_seq},
+    {"group_map_seq", 6, 0, loom_syn_op_group_map_seq},
 };
 
 enum {
@@ -82,12 +83,23 @@ void loom_syn_builtins_init(syn_context *c) {
 /* Operations whose arguments are easily given in another order. */
 const char *loom_syn_builtin_form(const char *name) {
     static const char *const forms[] = {
-        "fold op ne xs",           "reduce op ne xs",    "scan op ne xs",
-        "permute op dest is xs",   "scatter dest is xs", "gather xs is",
-        "backpermute dest f xs",   "rotate n xs",        "reshape (n, m) xs",
-        "fold_seq op ne s",        "scan_seq op ne s",   "permute_seq op dest is xs",
-        "filter_seq p s",          "map_seq f s",        "reduce_seq zero step merge s",
+        "fold op ne xs",
+        "reduce op ne xs",
+        "scan op ne xs",
+        "permute op dest is xs",
+        "scatter dest is xs",
+        "gather xs is",
+        "backpermute dest f xs",
+        "rotate n xs",
+        "reshape (n, m) xs",
+        "fold_seq op ne s",
+        "scan_seq op ne s",
+        "permute_seq op dest is xs",
+        "filter_seq p s",
+        "map_seq f s",
+        "reduce_seq zero step merge s",
         "group_seq n keys s body",
+        "group_map_seq n keys op ne s body",
     };
     size_t n = strlen(name);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {

@@ -200,7 +200,7 @@ static bool emit_node(syn_elab *e, syn_node *n) {
     if (!is_known(e, n)) return false;
     if (emit_special(e, n)) return true;
     loom_node_id *operands = LOOM_NEW_ARRAY(e->arena, loom_node_id, n->n_operands ? n->n_operands : 1);
-    loom_body_id bodies[2] = {0};
+    loom_body_id *bodies = LOOM_NEW_ARRAY(e->arena, loom_body_id, n->n_bodies ? n->n_bodies : 1);
     for (uint32_t i = 0; i < n->n_operands; i++) operands[i] = n->operands[i]->id;
     for (uint32_t i = 0; i < n->n_bodies; i++) {
         bodies[i] = emit_body(e, n->bodies[i]);

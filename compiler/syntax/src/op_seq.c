@@ -157,3 +157,42 @@ syn_node *loom_syn_op_group_seq(const syn_call *c) {
     loom_syn_set_bodies(e, node, keys, group);
     return node;
 }
+
+/* What is made of a group has an element for each of the group: map_seq and zip_with_seq alone see to that. */
+static bool is_mapped_group(const syn_node *n, const syn_node *ys) {
+    if (n == ys) return true;
+    if (n->op != LOOM_OP_SEQ_MAP) return false;
+    for (uint32_t i = 0; i < n->n_operands; i++) {
+        if (!is_mapped_group(n->operands[i], ys)) return false;
+    }
+    return true;
+}
+
+/* group_map_seq n keys op ne s (\k ys -> zs): an element's contributions, combined in ascending k. */
+syn_node *loom_syn_op_group_map_seq(const syn_call *c) {
+    syn_elab *e = c->e;
+    syn_node *n = loom_syn_arg_i64(c, 0), *ne = loom_syn_arg(c, 3), *s = loom_syn_arg(c, 4);
+    syn_ty *element = loom_syn_arg_seq(c, s, 4), *i64 = e->scalars[LOOM_I64];
+    if (!allowed_here(c) || loom_syn_is_poison(element)) return loom_syn_op_poison(c);
+    syn_body *keys = loom_syn_arg_body(c, B_STREAM, 1, 1, &element);
+    loom_syn_need_type(e, keys->result->type, loom_syn_ty_array(e, i64), c->span, "keys of `%s`", c->name);
+    syn_ty *types[2] = {i64, loom_syn_ty_seq(e, element)};
+    syn_body *group = loom_syn_open(e, B_GROUP, 2, types, c->span);
+    loom_syn_close(e, group, loom_syn_apply_nodes(e, c->args[5], 2, group->params, c->span));
+    if (loom_syn_is_poison(group->result->type)) return loom_syn_op_poison(c);
+    if (!loom_syn_need_type(e, group->result->type, loom_syn_ty_seq(e, ne->type), c->span,
+                            "what `%s` makes of a group, against a sequence of its neutral element", c->name))
+        return loom_syn_op_poison(c);
+    if (!is_mapped_group(group->result, group->params[1])) {
+        loom_syn_error(e, group->span, "an element that gives nothing gives the neutral element",
+                       "what `%s` makes of a group is not made of it by `map_seq` and `zip_with_seq` alone", c->name);
+        return loom_syn_op_poison(c);
+    }
+    syn_body *op = loom_syn_arg_operator(c, B_STREAM, 2, ne->type);
+    syn_node *operands[3] = {n, ne, s};
+    syn_node *node = loom_syn_node(e, LOOM_OP_SEQ_GROUP_MAP, loom_syn_ty_seq(e, ne->type), 3, operands, c->span);
+    loom_syn_set_bodies(e, node, keys, op);
+    node->bodies = loom_arena_grow(e->arena, node->bodies, 2, 3, sizeof *node->bodies);
+    node->bodies[node->n_bodies++] = group;
+    return node;
+}

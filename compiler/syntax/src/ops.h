@@ -65,6 +65,7 @@ X(permute_seq)
 X(reduce_seq)
 X(from_seq)
 X(group_seq)
+X(group_map_seq)
 #undef X
 
 #endif

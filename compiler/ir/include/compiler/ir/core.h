@@ -99,7 +99,9 @@ typedef struct loom_type {
     X(SEQ_REDUCE, "reduce_seq", 2, 2, 1, "zero, sequence; step body (acc, chunk array), merge body (a, b)")            \
     X(SEQ_FROM, "from_seq", 1, 0, 0, "sequence -> array")                                                              \
     X(SEQ_GROUP, "group_seq", 2, 2, 1,                                                                                 \
-      "n, sequence; keys body (element) -> []i64, group body (k: i64, ys: seq) -> b; -> seq b")
+      "n, sequence; keys body (element) -> []i64, group body (k: i64, ys: seq) -> b; -> seq b")                        \
+    X(SEQ_GROUP_MAP, "group_map_seq", 3, 3, 1,                                                                         \
+      "n, ne, sequence; keys body, op body, group body (k: i64, ys: seq) -> seq b as long as ys; -> seq b")
 
 typedef enum loom_op {
 #define X(name, text, operands, bodies, steps, note) LOOM_OP_##name,

@@ -1,0 +1,31 @@
+/* A group_seq or group_map_seq that is being rewritten: what group.c, group_map.c and keys.c share. */
+#ifndef LOOM_STAGE_GROUP_H
+#define LOOM_STAGE_GROUP_H
+
+#include "normaliser.h"
+
+typedef struct group {
+    const loom_node *node;
+    loom_body_id keys, body;       /* of from */
+    loom_node_id first, n, source; /* of to; first: LOOM_NONE for 0 */
+    loom_node_id *copy;            /* private map for nodes of the group body that are copied several times */
+    const bool *independent;       /* by node of the group body: see independent_nodes */
+} group;
+
+/* By node of the group's body: array (not stream) nodes that depend on no stream; they may depend on k. */
+bool *group_independent_nodes(normaliser *z, const group *g);
+/* Emits, in the open body, the value that stream node `x` of the group body has for element `e` and group `k`. */
+loom_node_id group_element(normaliser *z, group *g, loom_node_id x, loom_node_id e, loom_node_id k);
+
+/* keys.c */
+/* Whether the keys surely ascend without repeats: generate m (\j -> x + j), x from outside. */
+bool group_keys_ascend(const loom_scope *s, loom_body_id keys);
+/* Keys with repeats replaced by -1. */
+loom_node_id group_without_repeats(normaliser *z, loom_node_id keys, loom_span span);
+/* Keys in [0, n) in ascending order, then -1 for each of the others; repeats are -1 already. */
+loom_node_id group_sorted_keys(normaliser *z, loom_node_id keys, loom_span span);
+/* Place of group k in the accumulators or tables, and the group at a place. */
+loom_node_id group_place(normaliser *z, const group *g, loom_node_id k, loom_span span);
+loom_node_id group_at(normaliser *z, const group *g, loom_node_id j, loom_span span);
+
+#endif

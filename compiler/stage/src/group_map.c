@@ -1,0 +1,203 @@
+/* group_map_seq with its groups resident.
+ *
+ * e is an element of s, K = keys(e), k a group; t_i are the values that the functions given to map_seq use of what the
+ * body makes of k alone.
+ *
+ *   group_map_seq n keys op ne s (\k ys -> zs)
+ *        => T_i = generate n (\k -> t_i)                                         -- array steps
+ *           map_seq (\e -> fold op ne (map (\k -> if 0 <= k < n then zs(e)[t_i := T_i[k]] else ne) K')) s
+ *   where zs(e) is the chain of map_seq over ys, applied to e, and K' is K as a set in ascending order. Values that
+ * scalar arithmetic makes of k are made again for each element.
+ *
+ * Worked example: degridding. `\k ys -> let plane = transform k in map_seq (sum_of_cells plane) ys` makes all planes
+ * first, then visits the stream once; an element reads the planes around it.
+ * Cost: linear, but for keys of unknown order, which are sorted by counting: their number squared.
+ */
+#include "group.h"
+#include "operator.h"
+#include <string.h>
+
+typedef struct tables {
+    normaliser *z;
+    group g;
+    const bool *used;    /* by node of the group body: chains' bodies use it */
+    loom_node_id *table; /* by node of the group body: T_i, or what is the same for all groups; else LOOM_NONE */
+    bool *depends;       /* by node of the group body: on k */
+} tables;
+
+static bool is_scalar_work(const loom_program *p, loom_node_id n) {
+    switch (p->nodes[n].op) {
+    case LOOM_OP_CONST:
+    case LOOM_OP_PRIM:
+    case LOOM_OP_CONVERT:
+    case LOOM_OP_TUPLE:
+    case LOOM_OP_PROJECT: return true;
+    default: return false;
+    }
+}
+
+/* Nodes of the group's own body, [its second parameter on, n), that a node and its bodies use. */
+static void mark_uses(const tables *t, loom_node_id n, bool *used) {
+    const loom_program *p = t->z->from;
+    const loom_body *b = &p->bodies[t->g.body];
+    const loom_node *node = &p->nodes[n];
+    loom_node_id start = n;
+    for (uint32_t i = 0; i < node->n_bodies; i++)
+        if (loom_node_body(p, node, i)->first < start) start = loom_node_body(p, node, i)->first;
+    for (loom_node_id m = start; m <= n; m++) {
+        const loom_node *inner = &p->nodes[m];
+        for (uint32_t i = 0; i < inner->n_operands; i++) {
+            loom_node_id d = loom_operand(p, inner, i);
+            if (d >= b->first && d < start) used[d - b->first] = true;
+        }
+        for (uint32_t i = 0; i < inner->n_bodies; i++) {
+            loom_node_id d = loom_node_body(p, inner, i)->result;
+            if (d >= b->first && d < start) used[d - b->first] = true;
+        }
+    }
+}
+
+/* What the chain uses, through scalar work; what depends on k. */
+static const bool *find_used(tables *t) {
+    const loom_program *p = t->z->from;
+    const loom_body *b = &p->bodies[t->g.body];
+    uint32_t n = b->end - b->first;
+    bool *used = LOOM_NEW_ARRAY(t->z->arena, bool, n + 1);
+    t->depends = LOOM_NEW_ARRAY(t->z->arena, bool, n + 1);
+    t->depends[0] = true;
+    for (loom_node_id m = loom_scope_first(t->z->scope, t->g.body); m != LOOM_NONE;
+         m = loom_scope_next(t->z->scope, t->g.body, m)) {
+        bool *direct = LOOM_NEW_ARRAY(t->z->arena, bool, n + 1);
+        mark_uses(t, m, direct);
+        for (uint32_t i = 0; i < m - b->first; i++) t->depends[m - b->first] |= direct[i] && t->depends[i];
+        if (p->nodes[m].op == LOOM_OP_SEQ_MAP)
+            for (uint32_t i = 0; i < n; i++) used[i] |= direct[i];
+    }
+    for (loom_node_id m = b->end; m-- > b->first + b->n_params;) {
+        if (t->z->scope->owner[m] == t->g.body && used[m - b->first] && !loom_scope_is_seq(p, m) &&
+            is_scalar_work(p, m))
+            mark_uses(t, m, used);
+    }
+    return used;
+}
+
+/* Independent nodes up to `until`, for group k, into the open body. */
+static void copy_for(tables *t, loom_node_id until, loom_node_id k) {
+    normaliser *z = t->z;
+    const loom_body *b = &z->from->bodies[t->g.body];
+    memcpy(t->g.copy, z->map, z->from->n_nodes * sizeof *t->g.copy);
+    t->g.copy[b->first] = k;
+    for (loom_node_id n = loom_scope_first(z->scope, t->g.body); n != LOOM_NONE && n <= until;
+         n = loom_scope_next(z->scope, t->g.body, n))
+        if (t->g.independent[n - b->first]) loom_copy_node(z->to, z->from, n, t->g.copy);
+}
+
+static void make_tables(tables *t) {
+    normaliser *z = t->z;
+    const loom_program *p = z->from;
+    const loom_body *b = &p->bodies[t->g.body];
+    loom_type_id i64 = loom_type_scalar(z->to, LOOM_I64);
+    t->table = LOOM_NEW_ARRAY(z->arena, loom_node_id, b->end - b->first + 1);
+    for (uint32_t i = 0; i < b->end - b->first; i++) t->table[i] = LOOM_NONE;
+    for (loom_node_id n = loom_scope_first(z->scope, t->g.body); n != LOOM_NONE;
+         n = loom_scope_next(z->scope, t->g.body, n)) {
+        uint32_t at = n - b->first;
+        if (!t->used[at] || !t->g.independent[at] || is_scalar_work(p, n)) continue;
+        loom_span span = p->nodes[n].span;
+        if (!t->depends[at]) {
+            copy_for(t, n, loom_build_i64(z->to, 0, span));
+            t->table[at] = t->g.copy[n];
+            continue;
+        }
+        loom_body_id each = loom_build_open(z->to, 1, &i64, span);
+        copy_for(t, n, group_at(z, &t->g, loom_build_param(z->to, each, 0), span));
+        loom_build_close(z->to, each, t->g.copy[n]);
+        loom_type_id type = loom_type_array(z->to, loom_copy_type(z->to, p, p->nodes[n].type));
+        t->table[at] = normalise_build(z->to, LOOM_OP_GENERATE, type, &t->g.n, 1, &each, 1, 0, span);
+    }
+}
+
+/* zs(e) for group k at `place`, in the open body. */
+static loom_node_id contribution(tables *t, loom_node_id e, loom_node_id k, loom_node_id place) {
+    normaliser *z = t->z;
+    const loom_program *p = z->from;
+    const loom_body *b = &p->bodies[t->g.body];
+    memcpy(t->g.copy, z->map, p->n_nodes * sizeof *t->g.copy);
+    t->g.copy[b->first] = k;
+    for (loom_node_id n = loom_scope_first(z->scope, t->g.body); n != LOOM_NONE;
+         n = loom_scope_next(z->scope, t->g.body, n)) {
+        uint32_t at = n - b->first;
+        if (!t->used[at] || !t->g.independent[at]) continue;
+        if (t->table[at] == LOOM_NONE) {
+            loom_copy_node(z->to, p, n, t->g.copy);
+        } else if (t->depends[at]) {
+            loom_node_id operands[2] = {t->table[at], place};
+            loom_type_id type = loom_copy_type(z->to, p, p->nodes[n].type);
+            t->g.copy[n] = normalise_build(z->to, LOOM_OP_INDEX, type, operands, 2, NULL, 0, 0, p->nodes[n].span);
+        } else {
+            t->g.copy[n] = t->table[at];
+        }
+    }
+    return group_element(z, &t->g, b->result, e, k);
+}
+
+static loom_node_id is_resident(const tables *t, loom_node_id place, loom_span span) {
+    loom_program *p = t->z->to;
+    loom_type_id boolean = loom_type_scalar(p, LOOM_BOOL);
+    loom_node_id minus = normalise_prim(p, LOOM_PRIM_LT, place, loom_build_i64(p, 0, span), span);
+    loom_node_id both[2] = {loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_NOT, boolean, &minus, 1, NULL, 0, 0, span),
+                            normalise_prim(p, LOOM_PRIM_LT, place, t->g.n, span)};
+    return loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_AND, boolean, both, 2, NULL, 0, 0, span);
+}
+
+/* map (\k -> if ... then zs(e) else ne) K' */
+static loom_node_id contributions(tables *t, loom_node_id e, loom_node_id keys, loom_node_id ne, loom_span span) {
+    loom_program *p = t->z->to;
+    loom_type_id i64 = loom_type_scalar(p, LOOM_I64), type = p->nodes[ne].type;
+    loom_body_id each = loom_build_open(p, 1, &i64, span);
+    loom_node_id k = loom_build_param(p, each, 0), place = group_place(t->z, &t->g, k, span);
+    loom_node_id here = is_resident(t, place, span);
+    loom_body_id branches[2];
+    branches[0] = loom_build_open(p, 0, NULL, span);
+    loom_node_id made = contribution(t, e, k, place);
+    if (made == LOOM_NONE) return LOOM_NONE;
+    loom_build_close(p, branches[0], made);
+    branches[1] = loom_build_open(p, 0, NULL, span);
+    loom_build_close(p, branches[1], ne);
+    loom_build_close(p, each, normalise_build(p, LOOM_OP_IF, type, &here, 1, branches, 2, 0, span));
+    return normalise_build(p, LOOM_OP_MAP, loom_type_array(p, type), &keys, 1, &each, 1, 0, span);
+}
+
+static loom_node_id keys_of(tables *t, loom_node_id e, loom_span span) {
+    normaliser *z = t->z;
+    memcpy(t->g.copy, z->map, z->from->n_nodes * sizeof *t->g.copy);
+    loom_node_id keys = loom_copy_body(z->to, z->from, t->g.keys, &e, t->g.copy);
+    if (group_keys_ascend(z->scope, t->g.keys)) return keys;
+    return group_sorted_keys(z, group_without_repeats(z, keys, span), span);
+}
+
+loom_node_id normalise_group_map(normaliser *z, const loom_node *n) {
+    const loom_program *p = z->from;
+    loom_program *to = z->to;
+    tables t = {.z = z};
+    t.g = (group){.node = n, .keys = p->body_refs[n->first_body], .body = p->body_refs[n->first_body + 2]};
+    t.g.first = LOOM_NONE;
+    t.g.n = z->map[loom_operand(p, n, 0)];
+    t.g.source = z->map[loom_operand(p, n, 2)];
+    t.g.copy = LOOM_NEW_ARRAY(z->arena, loom_node_id, p->n_nodes + 1);
+    t.g.independent = group_independent_nodes(z, &t.g);
+    t.used = find_used(&t);
+    make_tables(&t);
+    loom_body_id op = p->body_refs[n->first_body + 1];
+    loom_node_id ne = z->map[loom_operand(p, n, 1)];
+    loom_type_id element = to->types[to->nodes[t.g.source].type].element;
+    loom_body_id body = loom_build_open(to, 1, &element, n->span);
+    loom_node_id e = loom_build_param(to, body, 0);
+    loom_node_id operands[2] = {ne, contributions(&t, e, keys_of(&t, e, n->span), ne, n->span)};
+    if (operands[1] == LOOM_NONE) return LOOM_NONE;
+    memcpy(t.g.copy, z->map, p->n_nodes * sizeof *t.g.copy);
+    loom_body_id combine = loom_copy_as_body(to, p, op, t.g.copy);
+    loom_type_id made = to->nodes[ne].type;
+    loom_build_close(to, body, normalise_build(to, LOOM_OP_FOLD, made, operands, 2, &combine, 1, 0, n->span));
+    return normalise_build(to, LOOM_OP_SEQ_MAP, loom_type_seq(to, made), &t.g.source, 1, &body, 1, 0, n->span);
+}
