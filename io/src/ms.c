@@ -96,6 +96,9 @@ static loom_status *check_columns(const opening *o) {
         if (loom_casa_describe(o->main, needed[i]).exists) continue;
         return loom_error(LOOM_E_DATA, "%s has no column %s, which every MeasurementSet must have", o->path, needed[i]);
     }
+    if (o->want.by_scan && !loom_casa_describe(o->main, "SCAN_NUMBER").exists) {
+        return loom_error(LOOM_E_DATA, "%s has no column SCAN_NUMBER to choose rows by", o->path);
+    }
     loom_casa_column data = loom_casa_describe(o->main, o->want.column);
     if (data.exists && data.is_array && loom_dtype_is_complex(data.dtype)) return NULL;
     char *there = loom_casa_columns(o->main, true);
@@ -242,7 +245,7 @@ static loom_status *add_segment(opening *o, int64_t description) {
 /* ---- rows ---- */
 
 typedef struct ids {
-    int32_t *description, *field, *antenna1, *antenna2;
+    int32_t *description, *field, *antenna1, *antenna2, *scan; /* scan: only where rows are chosen by it */
     double *time;
 } ids;
 
@@ -255,6 +258,8 @@ static loom_status *take_row(opening *o, const ids *x, int64_t i, int64_t row) {
     }
     if (x->field[i] != o->want.field) return NULL;
     if (o->want.spw != LOOM_MS_ALL && o->window_of[d] != o->want.spw) return NULL;
+    if (o->want.by_time && !(x->time[i] >= o->want.time_from && x->time[i] < o->want.time_to)) return NULL;
+    if (o->want.by_scan && x->scan[i] != o->want.scan) return NULL;
     int32_t high = x->antenna1[i] > x->antenna2[i] ? x->antenna1[i] : x->antenna2[i];
     int32_t low = x->antenna1[i] < x->antenna2[i] ? x->antenna1[i] : x->antenna2[i];
     if (low < 0 || high >= o->info->n_antennas) {
@@ -276,6 +281,7 @@ static loom_status *scan_chunk(opening *o, const ids *x, int64_t first, int64_t 
     LOOM_TRY(loom_casa_scalars(o->main, "ANTENNA1", LOOM_I32, first, n, x->antenna1));
     LOOM_TRY(loom_casa_scalars(o->main, "ANTENNA2", LOOM_I32, first, n, x->antenna2));
     LOOM_TRY(loom_casa_scalars(o->main, "TIME", LOOM_F64, first, n, x->time));
+    if (o->want.by_scan) LOOM_TRY(loom_casa_scalars(o->main, "SCAN_NUMBER", LOOM_I32, first, n, x->scan));
     for (int64_t i = 0; i < n; i++) LOOM_TRY(take_row(o, x, i, first + i));
     return NULL;
 }
@@ -283,9 +289,9 @@ static loom_status *scan_chunk(opening *o, const ids *x, int64_t first, int64_t 
 static loom_status *scan_rows(opening *o) {
     int64_t n_rows = loom_casa_rows(o->main);
     if (n_rows == 0) return loom_error(LOOM_E_DATA, "%s has no rows: there are no visibilities in it", o->path);
-    int32_t *room = loom_xmalloc(4 * SCAN_ROWS * sizeof *room);
+    int32_t *room = loom_xmalloc((size_t)5 * SCAN_ROWS * sizeof *room);
     double *times = loom_xmalloc(SCAN_ROWS * sizeof *times);
-    ids x = {room, room + SCAN_ROWS, room + 2 * SCAN_ROWS, room + 3 * SCAN_ROWS, times};
+    ids x = {room, room + SCAN_ROWS, room + 2 * SCAN_ROWS, room + 3 * SCAN_ROWS, room + 4 * SCAN_ROWS, times};
     o->info->time_first = INFINITY;
     o->info->time_last = -INFINITY;
     loom_status *status = NULL;
@@ -296,10 +302,11 @@ static loom_status *scan_rows(opening *o) {
     free(times);
     if (status || o->state->n_segments) return status;
     char *spw = o->want.spw == LOOM_MS_ALL ? loom_xstrdup("") : loom_xprintf(", spectral window %" PRId64, o->want.spw);
-    status = loom_status_note(loom_error(LOOM_E_DATA,
-                                         "no visibilities: none of the %" PRId64 " rows of %s has field %" PRId64 "%s",
-                                         n_rows, o->path, o->want.field, spw),
-                              "hint: choose with --field and --spw");
+    status = loom_status_note(
+        loom_error(LOOM_E_DATA, "no visibilities: none of the %" PRId64 " rows of %s has field %" PRId64 "%s%s%s",
+                   n_rows, o->path, o->want.field, spw, o->want.by_time ? " and a time in the range" : "",
+                   o->want.by_scan ? " and the scan asked for" : ""),
+        "hint: choose with --field, --spw, --time and --scan");
     free(spw);
     return status;
 }

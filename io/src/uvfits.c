@@ -103,7 +103,7 @@ static loom_status *take_group(opening *o, const loom_uv_group *g, int64_t group
     bool wanted;
     loom_uv_setup *setup;
     LOOM_TRY(is_wanted(o, g, group, &wanted));
-    if (!wanted) return NULL;
+    if (!wanted || (o->want.by_time && !(g->time >= o->want.time_from && g->time < o->want.time_to))) return NULL;
     if (g->antenna1 < 0 || g->antenna2 < 0) {
         return loom_error(LOOM_E_DATA, "%s: group %" PRId64 ": its %s no two antenna numbers", o->path, group,
                           o->state->header.has[UV_BASELINE] ? "BASELINE says" : "ANTENNA1 and ANTENNA2 say");
@@ -211,9 +211,9 @@ static loom_status *make_segments(opening *o) {
     if (st->n_segments) return NULL;
     char *spw = o->want.spw == LOOM_MS_ALL ? loom_xstrdup("") : loom_xprintf(", spectral window %" PRId64, o->want.spw);
     loom_status *status = loom_status_note(
-        loom_error(LOOM_E_DATA, "no visibilities: none of the %" PRId64 " groups of %s has field %" PRId64 "%s",
-                   st->header.n_groups, o->path, o->want.field, spw),
-        "hint: choose with --field and --spw");
+        loom_error(LOOM_E_DATA, "no visibilities: none of the %" PRId64 " groups of %s has field %" PRId64 "%s%s",
+                   st->header.n_groups, o->path, o->want.field, spw, o->want.by_time ? " and a time in the range" : ""),
+        "hint: choose with --field, --spw and --time");
     free(spw);
     return status;
 }
@@ -327,6 +327,10 @@ static loom_status *open_all(opening *o, loom_source **source) {
         return loom_uv_error(o->path, code, "cannot read");
     }
     LOOM_TRY(check_column(o));
+    if (o->want.by_scan) {
+        return loom_status_note(loom_error(LOOM_E_DATA, "%s: UVFITS has no scan numbers to choose by", o->path),
+                                "hint: choose by --time");
+    }
     LOOM_TRY(loom_uv_read_header(st->file, o->path, &st->header));
     LOOM_TRY(loom_uv_read_setups(st));
     LOOM_TRY(loom_uv_read_sources(st->file, o->path, &o->sources, &o->n_sources));

@@ -175,7 +175,8 @@ static const test_case cases[] = {
 
 static void check_case(const test_case *k, int64_t length) {
     char *folder = unpack(k->tgz), *path = loom_xprintf("%s/%s.ms/", folder, k->tgz);
-    loom_ms_selection selection = {k->column, 0, LOOM_MS_ALL, k->from, k->to};
+    loom_ms_selection selection = {
+        .column = k->column, .spw = LOOM_MS_ALL, .channel_from = k->from, .channel_to = k->to};
     loom_source *source;
     loom_ms_info *info;
     LOOM_OK(loom_ms_open(path, &selection, &source, &info));
@@ -220,7 +221,7 @@ static void refused(const char *tgz, loom_ms_selection selection, const char *pa
     clean(folder);
 }
 
-static const loom_ms_selection all = {NULL, 0, LOOM_MS_ALL, 0, LOOM_MS_ALL};
+static const loom_ms_selection all = {.spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL};
 
 LOOM_TEST(ms, refuses_what_is_not_one) {
     check_refusal("/nonexistent.ms", all, LOOM_E_NOINPUT, "no such file");
@@ -233,14 +234,17 @@ LOOM_TEST(ms, refuses_what_is_not_one) {
 }
 
 LOOM_TEST(ms, refuses_what_is_not_there) {
-    refused("base", (loom_ms_selection){NULL, 3, -1, 0, -1}, "no field 3");
-    refused("base", (loom_ms_selection){NULL, -1, -1, 0, -1}, "no field -1");
-    refused("base", (loom_ms_selection){NULL, 0, 5, 0, -1}, "no spectral window (spw) 5");
-    refused("base", (loom_ms_selection){NULL, 0, -1, 4, 8}, "channels 4:8 are out of range");
-    refused("base", (loom_ms_selection){NULL, 0, -1, 2, 2}, "channels 2:2 are out of range");
-    refused("base", (loom_ms_selection){"CORRECTED_DATA", 0, -1, 0, -1}, "no column CORRECTED_DATA");
+    refused("base", (loom_ms_selection){.field = 3, .spw = -1, .channel_to = -1}, "no field 3");
+    refused("base", (loom_ms_selection){.field = -1, .spw = -1, .channel_to = -1}, "no field -1");
+    refused("base", (loom_ms_selection){.spw = 5, .channel_to = -1}, "no spectral window (spw) 5");
+    refused("base", (loom_ms_selection){.spw = -1, .channel_from = 4, .channel_to = 8},
+            "channels 4:8 are out of range");
+    refused("base", (loom_ms_selection){.spw = -1, .channel_from = 2, .channel_to = 2},
+            "channels 2:2 are out of range");
+    refused("base", (loom_ms_selection){.column = "CORRECTED_DATA", .spw = -1, .channel_to = -1},
+            "no column CORRECTED_DATA");
     refused("corrected_only", all, "CORRECTED_DATA, MODEL_DATA");
-    refused("base", (loom_ms_selection){"UVW", 0, -1, 0, -1}, "does not hold visibilities");
+    refused("base", (loom_ms_selection){.column = "UVW", .spw = -1, .channel_to = -1}, "does not hold visibilities");
 }
 
 /* ---- segments, constants, header values ---- */

@@ -97,7 +97,7 @@ static loom_status *write_all(fixture *f) {
 LOOM_TEST(ms_write, is_read_back) {
     fixture *f = make_fixture();
     LOOM_OK(write_all(f));
-    loom_ms_selection all = {NULL, 0, LOOM_MS_ALL, 1, 3};
+    loom_ms_selection all = {.spw = LOOM_MS_ALL, .channel_from = 1, .channel_to = 3};
     loom_source *source;
     loom_ms_info *info;
     LOOM_OK(loom_ms_open(f->path, &all, &source, &info));

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (fd < 0 || write(fd, data, size) != (ssize_t)size) abort();
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    loom_ms_selection all = {"DATA", 0, LOOM_MS_ALL, 0, LOOM_MS_ALL};
+    loom_ms_selection all = {.column = "DATA", .spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL};
     loom_source *source;
     loom_ms_info *info;
     loom_status *status = loom_uvfits_open(path, &all, &source, &info);

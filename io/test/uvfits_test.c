@@ -27,7 +27,7 @@ static void clean(char *path) {
     free(folder);
 }
 
-static const loom_ms_selection everything = {"DATA", 0, LOOM_MS_ALL, 0, LOOM_MS_ALL};
+static const loom_ms_selection everything = {.column = "DATA", .spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL};
 
 static const void *data_of(const loom_value *value, const char *name) {
     const loom_leaf *leaf = loom_value_find(value, name);

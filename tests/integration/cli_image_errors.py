@@ -97,8 +97,11 @@ def main():
     check("no such channels", ["base.ms", "--channels", "4:8"] + out, DATA, "channels 4:8", "out of range", "4 channels")
     check("ids out of range", ["ddid_out_of_range.ms"] + out, DATA, "DATA_DESC_ID 7")
     check("antennas out of range", ["antenna_out_of_range.ms"] + out, DATA, "ANTENNA")
-    check("several windows", ["spw2_differ.ms"] + out, DATA, "several spectral windows", "--spw")
-    check("several setups", ["dd_mixed_pols.ms"] + out, DATA, "polarisation", "correlation")
+    check("channels of no window", ["spw2_differ.ms"] + out + ["--channels", "2:9"], DATA, "channels", "range", "7 channels")
+    check("time", ["dd_mixed_pols.ms"] + out + ["--time", "yesterday"], USAGE, "--time", "FROM/TO")
+    check("time backwards", ["dd_mixed_pols.ms"] + out + ["--time", "59001/59000"], USAGE, "--time", "empty")
+    check("uv range", ["dd_mixed_pols.ms"] + out + ["--min-uv", "2", "--max-uv", "1"], USAGE, "--min-uv", "--max-uv")
+    check("scan", ["dd_mixed_pols.ms"] + out + ["--scan", "99"], DATA, "no visibilities", "--scan")
     check("all flagged", ["all_flagged.ms"] + out, DATA, "no usable visibility", "all 2640 visibilities are flagged")
 
     # The output.

@@ -25,7 +25,16 @@ def command(path, *more):
     return p, out
 
 
-def judge(name, path, *more, field=0, spw=-1, channels=slice(None)):
+def outside(parts, least, most):
+    """The parts with what lies outside a range of sqrt(u^2 + v^2) in wavelengths flagged."""
+    out = []
+    for uvw, f, v, flag, w, auto in parts:
+        distance = np.hypot(uvw[:, 0], uvw[:, 1])[:, None] * f / dft_image.C
+        out.append((uvw, f, v, flag | ((distance < least) | (distance > most))[..., None], w, auto))
+    return out
+
+
+def judge(name, path, *more, field=0, spw=-1, channels=slice(None), same_as=None, uv=None):
     global done
     done += 1
     p, out = command(path, *more)
@@ -35,12 +44,18 @@ def judge(name, path, *more, field=0, spw=-1, channels=slice(None)):
     image = np.squeeze(fits.getdata(out))
     x, y = np.random.default_rng(2).integers(0, SIZE, (2, 30))
     s = np.radians(SCALE / 3600)
-    parts = dft_image.load_ms(path, "DATA", field, spw, channels)
+    parts = dft_image.load_ms(same_as or path, "DATA", field, spw, channels)
+    if uv:
+        parts = outside(parts, *uv)
     D, W, A, counts = dft_image.direct(parts, (SIZE // 2 - x) * s, (y - SIZE // 2) * s, s)
     off = np.abs(image[y, x] - D / W).max() / max(np.abs(D / W).max(), A / W)
     if not off <= 1e-6:
         failed.append("%s: off by %.3g" % (name, off))
     got = json.loads(p.stdout)["visibilities"]
+    if uv:
+        if got["uv_range"] == 0 or got["read"] != sum(v for k, v in got.items() if k != "read"):
+            failed.append("%s: counts %s" % (name, got))
+        counts = {k: counts[k] for k in ("read", "gridded")}
     bad = {k: (got.get(k), v) for k, v in counts.items() if got.get(k) != v}
     if bad:
         failed.append("%s: counts (got, expected) %s" % (name, bad))
@@ -88,6 +103,21 @@ refused("everything_channel_7", everything, "channels", "range", options=("--cha
 refused("everything_channels_9", everything, "channels", "range", options=("--channels", "9:"))
 refused("channels_of_spw_2", everything, "channels", "range", options=("--channels", "0:2", "--spw", "2"))
 refused("everything_field_2", everything, "field", "second", options=("--field", "2"))
+
+# Rows chosen by scan and time, samples by the length of their baseline.
+some = os.path.join(TMP, "some.ms")
+ms_files.select(everything, some, "SCAN_NUMBER == 3")
+judge("scan_3", everything, "--scan", "3", same_as=some)
+refused("scan_9", everything, "no visibilities", "scan", options=("--scan", "9"))
+ms_files.select(everything, some, "TIME >= 4.8e9 + 40 && TIME < 4.8e9 + 100 && SCAN_NUMBER == 2")
+days = ["%.9f" % ((4.8e9 + s - 0.5) / 86400) for s in (40, 100)]
+judge("time_and_scan", everything, "--time", "/".join(days), "--scan", "2", same_as=some)
+ms_files.select(everything, some, "TIME >= 4.8e9 + 40")
+judge("time_from", everything, "--time", "2010-12-25T13:20:40/", same_as=some)
+refused("time_before", everything, "no visibilities", "time", options=("--time", "/2010-12-25"))
+judge("min_uv", everything, "--min-uv", "150", uv=(150, np.inf))
+judge("min_max_uv", everything, "--min-uv", "100", "--max-uv", "200.5", uv=(100, 200.5))
+refused("max_uv", everything, "uv range", options=("--max-uv", "1e-3"))
 
 # As many windows as a telescope has, of one shape: compiled once.
 many = os.path.join(TMP, "many.ms")

@@ -168,6 +168,12 @@ if head and (abs(head["CRVAL2"] + 21) > 1e-9 or head["OBJECT"] != "second"):
     failed.append("sources_1: header %s %s" % (head["CRVAL2"], head["OBJECT"]))
 refused("sources_2", path, DATA, "field", "first", "second", options=("--field", "2"))
 
+f, path, _ = made("times")
+judge("time", path, f.some(groups=f.time < 2459000.545), "--time", "/2020-05-31T01:04:48")
+judge("time_mjd", path, f.some(groups=f.time > 2459000.545), "--time", "59000.045/")
+refused("time_after", path, DATA, "time", options=("--time", "2020-06-01/"))
+refused("scan", path, DATA, "scan", options=("--scan", "1"))
+
 # ---- refusals ----
 f, path, _ = made("cut", pad=False)
 with open(path, "r+b") as out:

@@ -5,6 +5,13 @@ import numpy as np
 from casacore.tables import default_ms, makearrcoldesc, table
 
 
+def select(path, to, condition):
+    """A copy of the rows that a condition of TaQL holds for."""
+    shutil.rmtree(to, ignore_errors=True)
+    with table(path, ack=False) as t:
+        t.query(condition).copy(to, deep=True).close()
+
+
 def put_rows(path, n, **columns):
     with table(path, ack=False, readonly=False) as t:
         if t.nrows() < n:
@@ -47,6 +54,7 @@ def write(path, windows, setups, descriptions, fields, rows, seed=1, weight_spec
         put("ANTENNA1", a)
         put("ANTENNA2", (a + 1 + i // 6 % 6) % 6)
         put("TIME", 4.8e9 + i)
+        put("SCAN_NUMBER", 1 + i // 50)
         put("UVW", r.normal(size=3) * 300)
         put("DATA", (r.normal(size=(c, h)) + 1j * r.normal(size=(c, h)) + 1).astype(np.complex64))
         put("FLAG", r.random((c, h)) < 0.05)

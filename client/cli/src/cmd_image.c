@@ -59,6 +59,10 @@ static loom_status *check_request(image_request *r, const char **rest, int n) {
     LOOM_TRY(image_parse_size(r->size_text, &r->nx, &r->ny));
     LOOM_TRY(image_parse_scale(r->scale_text, &r->scale));
     LOOM_TRY(image_parse_channels(r->channels_text, &r->selection));
+    if (r->time_text) LOOM_TRY(image_parse_time(r->time_text, &r->selection));
+    if (!(r->min_uv <= r->max_uv)) return loom_error(LOOM_E_USAGE, "--min-uv is larger than --max-uv");
+    r->selection.by_scan = r->scan != LOOM_MS_ALL;
+    r->selection.scan = r->scan;
     LOOM_TRY(check_weight(r->weight));
     LOOM_TRY(image_check_memory(r));
     return check_outputs(r);
@@ -94,6 +98,10 @@ static loom_status *set_field(const image_request *r, const char *name, loom_lea
         x.f = r->scale;
     } else if (strcmp(name, "epsilon") == 0 && leaf->dtype == LOOM_F64) {
         x.f = r->epsilon;
+    } else if (strcmp(name, "min_uv") == 0 && leaf->dtype == LOOM_F64) {
+        x.f = r->min_uv;
+    } else if (strcmp(name, "max_uv") == 0 && leaf->dtype == LOOM_F64) {
+        x.f = r->max_uv;
     } else {
         return loom_error(LOOM_E_INTERNAL, "the imaging program has a parameter '%s' that this command does not know",
                           name);
@@ -214,7 +222,8 @@ loom_status *cli_image(const cli_call *call) {
         "of "
         "both parallel hands, else the one there is; where both are recorded and one is flagged, the visibility counts "
         "as flagged. Each visibility (row and channel) is counted "
-        "once, under the first name that applies: autocorrelation, flagged, not finite, of weight zero, out of the "
+        "once, under the first name that applies: autocorrelation, flagged, not finite, of weight zero, outside the uv "
+        "range, out of the "
         "grid, "
         "gridded; the numbers are always printed.",
         "  gridloom image obs.ms -o dirty.fits --size 2048 --scale 5asec --png dirty.png\n"
@@ -225,7 +234,9 @@ loom_status *cli_image(const cli_call *call) {
                                  .channels_text = ":",
                                  .colours = "inferno",
                                  .epsilon = 1e-4,
-                                 .selection = {"DATA", 0, LOOM_MS_ALL, 0, LOOM_MS_ALL}},
+                                 .max_uv = INFINITY,
+                                 .scan = LOOM_MS_ALL,
+                                 .selection = {.column = "DATA", .spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL}},
                      .started = loom_seconds()};
     image_request *r = &job.request;
     loom_option options[] = {
@@ -245,6 +256,13 @@ loom_status *cli_image(const cli_call *call) {
          "Spectral window to use (UVFITS: IF), counted from 0; default: all.", 0, 0},
         {"channels", 0, LOOM_OPT_TEXT, &r->channels_text, "A:B",
          "Channels to use of each spectral window, counted from 0, B left out; default all.", 0, 0},
+        {"time", 0, LOOM_OPT_TEXT, &r->time_text, "FROM/TO",
+         "Times to use, UTC as 2020-05-31T12:00:00 or as MJD days; TO is left out; either end may be open.", 0, 0},
+        {"scan", 0, LOOM_OPT_INT, &r->scan, "N", "SCAN_NUMBER of the rows to use (MeasurementSets); default all.", 0,
+         0},
+        {"min-uv", 0, LOOM_OPT_REAL, &r->min_uv, "WAVELENGTHS", "Leave out shorter baselines, sqrt(u^2 + v^2).", 0,
+         1e300},
+        {"max-uv", 0, LOOM_OPT_REAL, &r->max_uv, "WAVELENGTHS", "Leave out longer baselines.", 0, 1e300},
         {"png", 0, LOOM_OPT_TEXT, &r->png, "FILE", "Also write a picture.", 0, 0},
         {"colours", 0, LOOM_OPT_TEXT, &r->colours, "MAP", "Colours of the picture: inferno (default) or grey.", 0, 0},
         {"block", 0, LOOM_OPT_INT, &r->block, "N", "Rows in a block; default: by their size.", 1, 1e15},

@@ -10,9 +10,11 @@
 #define CLI_MAX_IMAGE_SIDE 1000000000
 
 typedef struct image_request {
-    const char *data, *output, *png, *weight, *size_text, *scale_text, *channels_text, *colours;
+    const char *data, *output, *png, *weight, *size_text, *scale_text, *channels_text, *time_text, *colours;
     int64_t nx, ny;
     double scale, epsilon; /* radians a pixel; largest error */
+    double min_uv, max_uv; /* wavelengths */
+    int64_t scan;          /* LOOM_MS_ALL: all */
     loom_ms_selection selection;
     int64_t block;
     bool json;
@@ -22,7 +24,7 @@ typedef struct image_request {
 
 /* Row-channels, each counted once (DESIGN 8). */
 typedef struct image_counts {
-    int64_t autocorrelation, flagged, nonfinite, zero_weight, out_of_grid, gridded, zero_uvw, lost;
+    int64_t autocorrelation, flagged, nonfinite, zero_weight, uv_range, out_of_grid, gridded, zero_uvw, lost;
     double sum_weights;
     int64_t planes;
 } image_counts;
@@ -35,6 +37,8 @@ typedef struct image_seconds {
 LOOM_MUST_USE loom_status *image_parse_size(const char *text, int64_t *nx, int64_t *ny);
 LOOM_MUST_USE loom_status *image_parse_scale(const char *text, double *radians);
 LOOM_MUST_USE loom_status *image_parse_channels(const char *text, loom_ms_selection *selection);
+/* "2020-05-31T12:00:00/2020-05-31T13:00", "59000.5/", "/59000.5": UTC, the end left out. */
+LOOM_MUST_USE loom_status *image_parse_time(const char *text, loom_ms_selection *selection);
 /* Whether the grids can fit at all; the error says what they need. */
 LOOM_MUST_USE loom_status *image_check_memory(const image_request *request);
 /* "24.0 GiB"; in one of eight static buffers. */

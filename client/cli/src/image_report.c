@@ -24,6 +24,7 @@ loom_status *image_read_counts(const loom_value *result, image_counts *counts) {
     LOOM_TRY(take_i64(result, "counts.flagged", &c.flagged));
     LOOM_TRY(take_i64(result, "counts.nonfinite", &c.nonfinite));
     LOOM_TRY(take_i64(result, "counts.zero_weight", &c.zero_weight));
+    LOOM_TRY(take_i64(result, "counts.uv_range", &c.uv_range));
     LOOM_TRY(take_i64(result, "counts.out_of_grid", &c.out_of_grid));
     LOOM_TRY(take_i64(result, "counts.gridded", &c.gridded));
     LOOM_TRY(take_i64(result, "counts.zero_uvw", &c.zero_uvw));
@@ -35,7 +36,8 @@ loom_status *image_read_counts(const loom_value *result, image_counts *counts) {
 }
 
 int64_t image_counts_sum(const image_counts *c) {
-    return c->autocorrelation + c->flagged + c->nonfinite + c->zero_weight + c->out_of_grid + c->gridded + c->lost;
+    return c->autocorrelation + c->flagged + c->nonfinite + c->zero_weight + c->uv_range + c->out_of_grid + c->gridded +
+           c->lost;
 }
 
 static void counts_text(const image_counts *c, loom_buffer *b) {
@@ -46,6 +48,7 @@ static void counts_text(const image_counts *c, loom_buffer *b) {
                  {"flagged", c->flagged},
                  {"not finite", c->nonfinite},
                  {"of weight zero", c->zero_weight},
+                 {"outside the uv range", c->uv_range},
                  {"out of the grid", c->out_of_grid},
                  {"lost", c->lost}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -96,10 +99,10 @@ static void json_text(const char *text) {
 void image_print_json(const image_request *request, const image_counts *c, const loom_job_result *job,
                       const image_seconds *seconds) {
     printf("{\"visibilities\": {\"read\": %" PRId64 ", \"autocorrelation\": %" PRId64 ", \"flagged\": %" PRId64
-           ", \"nonfinite\": %" PRId64 ", \"zero_weight\": %" PRId64 ", \"out_of_grid\": %" PRId64
-           ", \"lost\": %" PRId64 ", \"gridded\": %" PRId64 "}",
-           image_counts_sum(c), c->autocorrelation, c->flagged, c->nonfinite, c->zero_weight, c->out_of_grid, c->lost,
-           c->gridded);
+           ", \"nonfinite\": %" PRId64 ", \"zero_weight\": %" PRId64 ", \"uv_range\": %" PRId64
+           ", \"out_of_grid\": %" PRId64 ", \"lost\": %" PRId64 ", \"gridded\": %" PRId64 "}",
+           image_counts_sum(c), c->autocorrelation, c->flagged, c->nonfinite, c->zero_weight, c->uv_range,
+           c->out_of_grid, c->lost, c->gridded);
     printf(", \"zero_uvw\": %" PRId64 ", \"sum_weights\": %.17g, \"w_planes\": %" PRId64, c->zero_uvw, c->sum_weights,
            c->planes);
     printf(", \"releases\": %" PRId64 ", \"blocks_lost\": %" PRId64 ", \"traversals\": %" PRIu32, job->releases,
@@ -192,9 +195,9 @@ static loom_status *write_fits(const image_request *request, const loom_ms_info 
     band all = whole_band(info);
     char *counts = loom_xprintf("visibilities: read %" PRId64 ", gridded %" PRId64 ", autocorrelation %" PRId64
                                 ", flagged %" PRId64 ", nonfinite %" PRId64 ", zero weight %" PRId64
-                                ", out of grid %" PRId64 ", lost %" PRId64,
+                                ", outside the uv range %" PRId64 ", out of grid %" PRId64 ", lost %" PRId64,
                                 image_counts_sum(c), c->gridded, c->autocorrelation, c->flagged, c->nonfinite,
-                                c->zero_weight, c->out_of_grid, c->lost);
+                                c->zero_weight, c->uv_range, c->out_of_grid, c->lost);
     char *how = loom_xprintf("natural weights, sum %.9g; epsilon %g; column %s", c->sum_weights, request->epsilon,
                              info->column);
     const char *const history[] = {"gridloom " GRIDLOOM_VERSION, request->command, counts, how};

@@ -78,6 +78,28 @@ LOOM_TEST(image, memory) {
     LOOM_CHECK_STR(image_bytes_text(1536), "1.5 KiB");
 }
 
+static double first_time(const char *text) {
+    loom_ms_selection s = {0};
+    LOOM_OK(image_parse_time(text, &s));
+    LOOM_CHECK(s.by_time && s.time_from < s.time_to);
+    return s.time_from;
+}
+
+LOOM_TEST(image, times) {
+    LOOM_CHECK_NEAR(first_time("1858-11-17/"), 0.0, 1e-9);
+    LOOM_CHECK_NEAR(first_time("2020-02-29T12:30/2020-03-01"), 58908 * 86400.0 + 45000, 1e-6);
+    LOOM_CHECK_NEAR(first_time("2000-01-01T00:00:00.25/60000"), 51544 * 86400.0 + 0.25, 1e-6);
+    LOOM_CHECK_NEAR(first_time("59000.5/59001"), 59000.5 * 86400, 1e-6);
+    LOOM_CHECK(first_time("/2020-01-01") == -INFINITY);
+    static const char *const wrong[] = {
+        "",    "2020-01-01",          "x/",   "2020-13-01/", "2020-01-01T25:00/", "2020-01-01T1/", "5/4",
+        "5/5", "2020-01-01T00:00:x/", "nan/", "1/2/3"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        loom_ms_selection s = {0};
+        LOOM_FAILS(image_parse_time(wrong[i], &s), LOOM_E_USAGE);
+    }
+}
+
 static image_counts counts_of(int64_t flagged, int64_t out, int64_t gridded) {
     return (image_counts){.flagged = flagged, .out_of_grid = out, .gridded = gridded};
 }

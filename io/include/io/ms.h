@@ -28,6 +28,10 @@ typedef struct loom_ms_selection {
     /* Half open, inside each spectral window; to: LOOM_MS_ALL is the last one. A window with fewer channels gives those
      * it has; channels that none has are an error. */
     int64_t channel_from, channel_to;
+    bool by_time; /* rows of time_from <= TIME < time_to, MJD seconds */
+    double time_from, time_to;
+    bool by_scan; /* rows of this SCAN_NUMBER */
+    int64_t scan;
 } loom_ms_selection;
 
 typedef struct loom_ms_segment {
