@@ -6,6 +6,7 @@
  * its loops is empty. What stands in the blocks of IF, FOR and WHILE stays there, for it may be wrong to evaluate it
  * elsewhere. */
 #include "gen.h"
+#include <math.h>
 
 /* ---- facts about expressions ---- */
 
@@ -350,6 +351,16 @@ loom_sv loom_block_result(loom_fn *fn, loom_lblock_id block, uint32_t i) {
     return fn->memo[fn->g->l->blocks[block].results[i]];
 }
 
+/* a + x with a the state of result i and x its new value: written either way round. */
+static bool joins_param(const loom_lifted *l, const loom_lblock *b, uint32_t i) {
+    const loom_lexpr *e = &l->exprs[b->results[i]];
+    if (e->kind != LOOM_LX_PRIM || e->n_args != 2) return false;
+    const loom_lexpr *x = &l->exprs[loom_lifted_arg(l, e, 0)], *y = &l->exprs[loom_lifted_arg(l, e, 1)];
+    uint32_t least = x->aux < y->aux ? x->aux : y->aux;
+    return x->kind == LOOM_LX_PARAM && y->kind == LOOM_LX_PARAM && least == i &&
+           x->aux + y->aux == 2 * i + b->n_results;
+}
+
 /* a + x and a * x of a reduction may be reordered: the language says that operators are associative. Only the
  * accumulation itself: what else the operator computes (a compensated sum, say) stays as written. */
 static void allow_reassociation(loom_fn *fn, const loom_lblock *b) {
@@ -359,11 +370,25 @@ static void allow_reassociation(loom_fn *fn, const loom_lblock *b) {
         bool plain = e->kind == LOOM_LX_PRIM &&
                      (e->prim == LOOM_PRIM_ADD || (e->prim == LOOM_PRIM_MUL && loom_dtype_is_float(e->dtype)));
         if (!plain || (!loom_dtype_is_float(e->dtype) && !loom_dtype_is_complex(e->dtype))) continue;
-        const loom_lexpr *x = &l->exprs[loom_lifted_arg(l, e, 0)], *y = &l->exprs[loom_lifted_arg(l, e, 1)];
-        if (x->kind != LOOM_LX_PARAM || y->kind != LOOM_LX_PARAM || x->aux + y->aux != 2 * i + b->n_results) continue;
+        if (!joins_param(l, b, i)) continue;
         loom_sv v = fn->memo[b->results[i]];
         if (LLVMCanValueUseFastMathFlags(v.re)) LLVMSetFastMathFlags(v.re, LLVMFastMathAllowReassoc);
         if (v.im && LLVMCanValueUseFastMathFlags(v.im)) LLVMSetFastMathFlags(v.im, LLVMFastMathAllowReassoc);
+    }
+}
+
+void loom_operator_extremes(loom_fn *fn, loom_lblock_id block, const loom_sv *start, const loom_sv *params,
+                            loom_sv *results) {
+    const loom_lifted *l = fn->g->l;
+    const loom_lblock *b = &l->blocks[block];
+    for (uint32_t i = 0; i < b->n_results; i++) {
+        const loom_lexpr *e = &l->exprs[b->results[i]];
+        if (!loom_dtype_is_float(e->dtype) || !joins_param(l, b, i)) continue;
+        LLVMBool rounded;
+        bool number = LLVMIsAConstantFP(start[i].re) && !isnan(LLVMConstRealGetDouble(start[i].re, &rounded));
+        bool least = e->prim == LOOM_PRIM_MIN;
+        if (e->prim != LOOM_PRIM_MAX && !(least && number)) continue;
+        results[i].re = loom_float_extreme_step(fn, least, params[i].re, params[b->n_results + i].re);
     }
 }
 

@@ -159,6 +159,11 @@ bool *loom_block_needs(const loom_gen *g, loom_lblock_id block, uint32_t from, u
 loom_sv loom_block_result(loom_fn *fn, loom_lblock_id block, uint32_t i);
 /* All of a block, with parameters. `reassociate`: the operator of a reduction, whose own + or * may be reordered. */
 void loom_block_eval(loom_fn *fn, loom_lblock_id block, const loom_sv *params, bool reassociate, loom_sv *results);
+/* In a loop that reduces from `start`: results that are the minimum or maximum of a state and its new value, both
+ * floats, in a form that is vectorised. */
+void loom_operator_extremes(loom_fn *fn, loom_lblock_id block, const loom_sv *start, const loom_sv *params,
+                            loom_sv *results);
+LLVMValueRef loom_float_extreme_step(loom_fn *fn, bool least, LLVMValueRef acc, LLVMValueRef x);
 
 /* ---- defer.c ---- */
 /* Checks in an innermost loop would keep it from being vectorised. Between these two calls they only set a flag; if it

@@ -10,6 +10,7 @@
  *     for i in [from, to): t = load b[i]; s = 0; for j: s = s + load a[i, j] * t; store result[i] = s
  */
 #include "gen.h"
+#include <string.h>
 
 typedef struct nest {
     loom_fn *fn;
@@ -170,8 +171,9 @@ static void store_neutral(nest *N, uint64_t known) {
 static void reduce_row(nest *N, uint64_t known) {
     loom_fn *fn = N->fn;
     uint32_t k = N->op->n_results, r = N->op->reduce;
-    loom_sv *acc = scalars(N, k), *args = scalars(N, 2 * (size_t)k), *next = scalars(N, k);
-    loom_block_eval(fn, N->op->ne, NULL, false, acc);
+    loom_sv *acc = scalars(N, k), *args = scalars(N, 2 * (size_t)k), *next = scalars(N, k), *start = scalars(N, k);
+    loom_block_eval(fn, N->op->ne, NULL, false, start);
+    memcpy(acc, start, k * sizeof *acc);
     LLVMValueRef lo = lower_bound(N, r), hi = upper_bound(N, r);
     bool deferred = loom_defer_open(fn, N->body, r);
     loom_loop loop;
@@ -182,6 +184,7 @@ static void reduce_row(nest *N, uint64_t known) {
     loom_block_build(fn, N->body, known | (uint64_t)1 << r);
     for (uint32_t j = 0; j < k; j++) args[k + j] = loom_block_result(fn, N->body, j);
     loom_operator_eval(fn, N->op->combine, args, true, next);
+    loom_operator_extremes(fn, N->op->combine, start, args, next);
     for (uint32_t j = 0; j < k; j++) loom_loop_next(fn, &loop, acc[j], next[j]);
     if (r == 0) fn->element = NULL;
     loom_loop_close(fn, &loop);

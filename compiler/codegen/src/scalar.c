@@ -245,6 +245,16 @@ static LLVMValueRef float_extreme(loom_fn *fn, bool least, LLVMValueRef a, LLVMV
     return LLVMBuildSelect(B, LLVMBuildOr(B, before, is_nan(fn, least ? b : a), ""), a, b, "");
 }
 
+/* The same over a loop, in a form that is vectorised as it stands: equal but for the sign of a zero, of which the loop
+ * meets several in an order that is its own. `acc` is no NaN where `least`, so that one in x is dropped. */
+LLVMValueRef loom_float_extreme_step(loom_fn *fn, bool least, LLVMValueRef acc, LLVMValueRef x) {
+    LLVMValueRef args[2] = {acc, x};
+    if (!least) return intrinsic(fn, "llvm.maximum", args, 2);
+    LLVMValueRef most = LLVMConstReal(LLVMTypeOf(x), __builtin_inf());
+    args[1] = LLVMBuildSelect(fn->b, is_nan(fn, x), most, x, "");
+    return intrinsic(fn, "llvm.minimum", args, 2);
+}
+
 static LLVMValueRef float_sign(loom_fn *fn, loom_dtype t, LLVMValueRef a) {
     LLVMBuilderRef B = fn->b;
     LLVMValueRef zero = real(fn, t, 0);
