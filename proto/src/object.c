@@ -1,15 +1,16 @@
 /* Objects: values in files. Folders are private to one user; a reader still checks everything it relies on. */
 #include "common/buffer.h"
 #include "common/file.h"
-#include "common/hash.h"
 #include "common/limits.h"
 #include "proto/value_codec.h"
 #include "proto/wire.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -30,13 +31,11 @@ static uint64_t padded(uint64_t n) {
 typedef struct object_writer {
     const char *path; /* for messages */
     int file;
-    loom_hasher *hasher;
     uint64_t length;
 } object_writer;
 
 static loom_status *put(object_writer *w, const void *data, uint64_t length) {
     if (!length) return NULL;
-    loom_hasher_add(w->hasher, data, length);
     w->length += length;
     for (uint64_t at = 0; at < length;) {
         ssize_t n = write(w->file, (const char *)data + at, length - at);
@@ -85,69 +84,53 @@ static bool has_room(const char *folder, uint64_t bytes) {
     return room > ROOM_LEFT && room - ROOM_LEFT >= bytes;
 }
 
-/* The name is known when everything has been written: the content is hashed on the way. */
-static loom_status *finish(object_writer *w, const char *folder, unsigned number, bool sync, loom_object *object) {
-    char name[33];
-    loom_hash_text(loom_hasher_end(w->hasher), name);
-    w->hasher = NULL;
-    if (sync && fsync(w->file) < 0) return loom_error_errno(LOOM_E_IO, errno, "writing %s", w->path);
-    char *path = loom_xprintf("%s/%s.%d-%u.obj", folder, name, (int)getpid(), number);
-    if (rename(w->path, path) < 0) {
-        loom_status *status = loom_error_errno(LOOM_E_IO, errno, "renaming %s", w->path);
+static loom_status *write_into(const char *folder, const loom_value *value, loom_object *object) {
+    static atomic_uint counter;
+    unsigned number = atomic_fetch_add(&counter, 1);
+    char *path = loom_xprintf("%s/%d-%u.obj", folder, (int)getpid(), number);
+    char *temporary = loom_xprintf("%s/%d-%u.tmp", folder, (int)getpid(), number);
+    object_writer w = {.path = temporary};
+    loom_status *status = NULL;
+    w.file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (w.file < 0) {
+        status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", temporary);
+    } else {
+        status = put_value(&w, value);
+        close(w.file);
+        if (!status && rename(temporary, path) < 0) {
+            status = loom_error_errno(LOOM_E_IO, errno, "renaming %s", temporary);
+        }
+        if (status) unlink(temporary);
+    }
+    free(temporary);
+    if (status) {
         free(path);
         return status;
     }
-    *object = (loom_object){path, w->length};
+    *object = (loom_object){path, w.length};
     return NULL;
 }
 
-static loom_status *sync_folder(const char *folder) {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) < 0) {
-        loom_status *status = loom_error_errno(LOOM_E_IO, errno, "syncing %s", folder);
-        if (fd >= 0) close(fd);
-        return status;
-    }
-    close(fd);
-    return NULL;
+static bool is_memory(const char *folder) {
+    struct statfs fs;
+    return statfs(folder, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
 
-static loom_status *write_into(const char *folder, const loom_value *value, bool sync, loom_object *object) {
-    static atomic_uint counter;
-    unsigned number = atomic_fetch_add(&counter, 1);
-    char *temporary = loom_xprintf("%s/%d-%u.tmp", folder, (int)getpid(), number);
-    object_writer w = {.path = temporary};
-    w.file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (w.file < 0) {
-        loom_status *status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", temporary);
-        free(temporary);
-        return status;
-    }
-    w.hasher = loom_hasher_create();
-    loom_status *status = put_value(&w, value);
-    if (!status) status = finish(&w, folder, number, sync, object);
-    if (w.hasher) loom_hasher_end(w.hasher);
-    close(w.file);
-    if (status) unlink(temporary);
-    free(temporary);
-    return status ? status : sync ? sync_folder(folder) : NULL;
-}
-
-loom_status *loom_object_write(const char *const *folders, size_t n_folders, const loom_value *value, bool sync,
-                               loom_object *object) {
+loom_status *loom_object_write(const char *const *folders, size_t n_folders, uint64_t most_in_memory,
+                               const loom_value *value, loom_object *object) {
     if (value->n_leaves > LOOM_MAX_VALUE_LEAVES) {
         return loom_error(LOOM_E_LIMIT, "a value has %u columns, the limit is %u", value->n_leaves,
                           LOOM_MAX_VALUE_LEAVES);
     }
     uint64_t need = loom_value_wire_bytes(value) + (1u << 16);
     for (size_t i = 0; i + 1 < n_folders; i++) {
-        if (!has_room(folders[i], need)) continue;
-        loom_status *status = write_into(folders[i], value, sync, object);
+        if (!has_room(folders[i], need) || (need > most_in_memory && is_memory(folders[i]))) continue;
+        loom_status *status = write_into(folders[i], value, object);
         if (!status) return NULL;
         loom_status_free(status); /* what is wrong with this folder the next one may not have */
     }
     if (n_folders == 0) return loom_error(LOOM_E_INTERNAL, "no folder for objects");
-    return write_into(folders[n_folders - 1], value, sync, object);
+    return write_into(folders[n_folders - 1], value, object);
 }
 
 /* ---- mapping ---- */
@@ -206,16 +189,4 @@ loom_status *loom_object_map(const char *path, loom_value **value) {
     }
     loom_arena_destroy(arena);
     return status;
-}
-
-loom_status *loom_object_verify(const char *path) {
-    loom_mapping m;
-    LOOM_TRY(loom_file_map(path, &m));
-    char name[33];
-    loom_hash_text(loom_hash_bytes(m.data, m.length), name);
-    loom_file_unmap(&m);
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
-    if (strncmp(base, name, 32) != 0) return broken(path, "its content is not what its name says");
-    return NULL;
 }

@@ -77,7 +77,6 @@ static void on_part(loom_session *s, const Wire__Part *m) {
 static loom_job_result *take_result(const Wire__JobEnd *m) {
     loom_job_result *r = loom_xcalloc(1, sizeof *r);
     r->releases = m->releases;
-    r->blocks_lost = m->blocks_lost;
     r->elements = m->elements;
     r->traversals = m->traversals;
     r->seconds.traversal = m->traversal;
@@ -263,7 +262,7 @@ static void do_submit(loom_session *s, void *argument) {
 static loom_status *write_argument(loom_session *s, loom_arena *arena, const loom_value *value, Wire__Argument *wire) {
     const char *folders[2] = {s->arguments, s->folder};
     loom_object object;
-    LOOM_TRY(loom_object_write(folders, 2, value, false, &object));
+    LOOM_TRY(loom_object_write(folders, 2, UINT64_MAX, value, &object));
     wire->object = LOOM_NEW(arena, Wire__Object);
     wire__object__init(wire->object);
     wire->object->path = loom_arena_strdup(arena, object.path);

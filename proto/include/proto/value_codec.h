@@ -4,10 +4,9 @@
  * leaf the lengths of its irregular levels, outermost first, then its data. Columns are used where they arrive; only
  * one that is not aligned to its elements is copied.
  *
- * An object is a value in a file, immutable, named by the hash of its content: 8 bytes "LOOMOBJ1", 8 bytes length of
- * the header, the header, then the columns, each starting at a multiple of 64 bytes. Written in pieces under a
- * temporary name and renamed; mapped, not read. Objects are trusted no more than messages: mapping checks everything
- * but the hash.
+ * An object is a value in a file, immutable: 8 bytes "LOOMOBJ1", 8 bytes length of the header, the header, then the
+ * columns, each starting at a multiple of 64 bytes. Written in pieces under a temporary name and renamed; mapped, not
+ * read. Objects are trusted no more than messages: mapping checks header and sizes against each other and the file.
  *
  * Threads: any. Ownership: as common/value.h; a mapped value holds its mapping.
  */
@@ -47,13 +46,12 @@ typedef struct loom_object {
     uint64_t bytes;
 } loom_object;
 
-/* Writes a value into the first of `folders` that has room, as <folder>/<hash>.<pid>-<number>.obj: two equal values are
- * two files, so that whoever drops one does not take the other's. sync: durable when this returns. */
-LOOM_MUST_USE loom_status *loom_object_write(const char *const *folders, size_t n_folders, const loom_value *value,
-                                             bool sync, loom_object *object);
+/* Writes a value into the first of `folders` that has room, as <folder>/<process>-<number>.obj. Not synced: objects end
+ * with their job. Of folders that are memory (tmpfs) and not the last, only values of up to `most_in_memory` bytes are
+ * written into: what is there counts as memory of the processes that map it. */
+LOOM_MUST_USE loom_status *loom_object_write(const char *const *folders, size_t n_folders, uint64_t most_in_memory,
+                                             const loom_value *value, loom_object *object);
 LOOM_MUST_USE loom_status *loom_object_map(const char *path, loom_value **value);
-/* Whether the content has the hash that the name says. */
-LOOM_MUST_USE loom_status *loom_object_verify(const char *path);
 
 /* Bytes of data and lengths of a value. */
 uint64_t loom_value_wire_bytes(const loom_value *value);

@@ -177,6 +177,9 @@ static bool same_epoch(const Wire__Epoch *a, const Wire__Epoch *b) {
 
 /* ---- results ---- */
 
+/* A result of more than this part of the memory goes to a disk: mapped there, it can be taken from memory again. */
+#define LOOM_OBJECT_SHARE 16
+
 static loom_status *add_part(loom_control *c, outcome *o, uint32_t output, int64_t first, int64_t n,
                              const loom_value *value) {
     pthread_mutex_lock(&c->lock);
@@ -185,7 +188,8 @@ static loom_status *add_part(loom_control *c, outcome *o, uint32_t output, int64
     for (size_t i = 0; i < n_spools; i++) spools[i] = loom_xstrdup(c->spools[i]);
     pthread_mutex_unlock(&c->lock);
     loom_object object;
-    loom_status *status = loom_object_write((const char *const *)spools, n_spools, value, false, &object);
+    loom_status *status =
+        loom_object_write((const char *const *)spools, n_spools, c->memory / LOOM_OBJECT_SHARE, value, &object);
     for (size_t i = 0; i < n_spools; i++) free(spools[i]);
     free(spools);
     if (status) return status;
