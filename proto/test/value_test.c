@@ -180,7 +180,7 @@ LOOM_TEST(object, round_trip) {
 }
 
 LOOM_TEST(object, large_ones_do_not_stay_in_memory) {
-    char *memory = loom_xstrdup("/dev/shm/loom-test-XXXXXX"), *disk = temporary();
+    char *memory = strdup("/dev/shm/loom-test-XXXXXX"), *disk = temporary();
     struct statfs fs;
     if (!mkdtemp(memory) || statfs(memory, &fs) != 0 || fs.f_type != TMPFS_MAGIC) return;
     const char *folders[] = {memory, disk};
