@@ -40,7 +40,7 @@ loom_node_id normalise_field(normaliser *z, const normal_loop *loop, loom_node_i
 loom_node_id normalise_nothing(normaliser *z, loom_type_id type, loom_span span) {
     loom_program *to = z->to;
     const loom_type t = to->types[type];
-    if (t.kind == LOOM_T_SCALAR) return loom_build_const(to, t.dtype, (loom_scalar){0}, span);
+    if (t.kind == LOOM_T_SCALAR) return loom_build_const(to, t.dtype, (loom_scalar){.c = {0, 0}}, span);
     if (t.kind == LOOM_T_ARRAY) {
         loom_node_id operands[2] = {loom_build_i64(to, 0, span), normalise_nothing(z, t.element, span)};
         return normalise_build(to, LOOM_OP_REPLICATE, type, operands, 2, NULL, 0, 0, span);
