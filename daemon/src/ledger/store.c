@@ -68,9 +68,9 @@ static loom_status *end(loom_store *s, loom_status *status) {
     return status;
 }
 
-static loom_status *prepare(loom_store *s, bool durable, uint64_t *incarnation) {
+static loom_status *prepare(loom_store *s, bool lasting, uint64_t *incarnation) {
     LOOM_TRY(run(s, "PRAGMA journal_mode = WAL"));
-    LOOM_TRY(run(s, durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = OFF"));
+    LOOM_TRY(run(s, lasting ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = OFF"));
     LOOM_TRY(run(s, "BEGIN IMMEDIATE"));
     int64_t version = STORE_VERSION, raised = 0;
     loom_status *status = run(s, schema);
@@ -89,10 +89,10 @@ static loom_status *prepare(loom_store *s, bool durable, uint64_t *incarnation) 
     if (!status) status = query_int(s, "SELECT value FROM meta WHERE key = 'incarnation'", &raised);
     LOOM_TRY(end(s, status));
     *incarnation = (uint64_t)raised;
-    return NULL;
+    return lasting ? run(s, "PRAGMA synchronous = NORMAL") : NULL;
 }
 
-loom_status *loom_store_open(const char *folder, bool durable, loom_store **store, uint64_t *incarnation) {
+loom_status *loom_store_open(const char *folder, bool lasting, loom_store **store, uint64_t *incarnation) {
     loom_store *s = loom_xcalloc(1, sizeof *s);
     char *path = loom_xprintf("%s/ledger.db", folder);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
@@ -102,7 +102,7 @@ loom_status *loom_store_open(const char *folder, bool durable, loom_store **stor
     }
     if (!status) {
         sqlite3_busy_timeout(s->db, 2000);
-        status = prepare(s, durable, incarnation);
+        status = prepare(s, lasting, incarnation);
         loom_status_note(status, "in %s", path);
     }
     free(path);
@@ -181,32 +181,6 @@ loom_status *loom_store_end(loom_store *s, uint64_t job, const char *how) {
             run_with(s, "UPDATE job SET ended = CURRENT_TIMESTAMP, how = ? WHERE job = ?", "si", how, (int64_t)job);
     }
     return end(s, status);
-}
-
-loom_status *loom_store_blocks(loom_store *s, uint64_t job, uint32_t stage, loom_stretch **blocks, size_t *n) {
-    sqlite3_stmt *statement;
-    const char *sql = "SELECT first, n FROM block WHERE job = ? AND stage = ? ORDER BY first";
-    if (sqlite3_prepare_v2(s->db, sql, -1, &statement, NULL) != SQLITE_OK) return failed(s, sql);
-    sqlite3_bind_int64(statement, 1, (int64_t)job);
-    sqlite3_bind_int64(statement, 2, (int64_t)stage);
-    loom_stretch *at = NULL;
-    size_t count = 0, capacity = 0;
-    int rc;
-    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
-        if (count == capacity) {
-            capacity = capacity ? 2 * capacity : 16;
-            at = loom_xrealloc(at, capacity * sizeof *at);
-        }
-        at[count++] = (loom_stretch){sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1)};
-    }
-    sqlite3_finalize(statement);
-    if (rc != SQLITE_DONE) {
-        free(at);
-        return failed(s, sql);
-    }
-    *blocks = at;
-    *n = count;
-    return NULL;
 }
 
 loom_status *loom_store_abandon(loom_store *s, int64_t *n_jobs) {
