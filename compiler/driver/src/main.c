@@ -70,7 +70,8 @@ static loom_status *read_request(char **bytes, size_t *length, bool *nothing) {
     if (*nothing) return NULL;
     uint64_t n = 0;
     for (int i = 0; i < 8; i++) n |= (uint64_t)head[i] << (8 * i);
-    if (n > LOOM_MAX_COMPILE_BYTES) return loom_error(LOOM_E_LIMIT, "a compile request of %llu bytes", (unsigned long long)n);
+    if (n > LOOM_MAX_COMPILE_BYTES)
+        return loom_error(LOOM_E_LIMIT, "a compile request of %llu bytes", (unsigned long long)n);
     char *data = malloc(n + 1);
     if (!data) return loom_error(LOOM_E_MEMORY, "no memory for a compile request of %llu bytes", (unsigned long long)n);
     loom_status *status = read_all(data, n, NULL);

@@ -114,7 +114,10 @@ loom_status *loom_normalise(loom_arena *arena, const loom_program *p, uint64_t m
     loom_node_id *params = LOOM_NEW_ARRAY(arena, loom_node_id, b.n_params + 1);
     for (uint32_t i = 0; i < b.n_params; i++) types[i] = loom_copy_type(to, p, p->nodes[b.first + i].type);
     loom_body_id body = loom_build_open(to, b.n_params, types, (loom_span){0});
-    for (uint32_t i = 0; i < b.n_params; i++) params[i] = loom_build_param(to, body, i);
+    for (uint32_t i = 0; i < b.n_params; i++) {
+        params[i] = loom_build_param(to, body, i);
+        to->nodes[params[i]].span = p->nodes[b.first + i].span; /* where a size comes from, for messages */
+    }
     loom_node_id result = normalise_inline(&z, f->body, params);
     if (result == LOOM_NONE) {
         *remark = z.remark;
