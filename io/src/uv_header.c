@@ -174,6 +174,7 @@ static loom_status *check_length(fitsfile *file, const char *path, loom_uv_heade
         __builtin_mul_overflow(h->group_bytes, h->n_groups, &total) || __builtin_add_overflow(total, start, &end)) {
         return loom_error(LOOM_E_DATA, "%s is truncated: the header claims more than 2^63 bytes", path);
     }
+    h->start = start;
     h->parameter_bytes = h->n_parameters * h->item;
     if (info.st_size >= end) return NULL;
     return loom_status_note(loom_error(LOOM_E_DATA,

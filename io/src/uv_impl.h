@@ -52,6 +52,7 @@ typedef struct loom_uv_header {
     double scale, zero;
     bool has_blank;
     int64_t blank;
+    int64_t start; /* of the groups, in bytes */
     int64_t n_groups, n_parameters, n_cells;
     int64_t parameter_bytes, group_bytes;
     loom_uv_parameter *parameters;
@@ -73,8 +74,9 @@ typedef struct loom_uv_segment {
 } loom_uv_segment;
 
 typedef struct loom_uv_state {
-    char *path; /* for messages */
-    fitsfile *file;
+    char *path;     /* for messages */
+    fitsfile *file; /* while it is being opened */
+    int fd;         /* -1: none */
     loom_uv_header header;
     int64_t n_setups;
     loom_uv_setup *setups;

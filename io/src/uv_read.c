@@ -1,20 +1,30 @@
-/* Reading groups and blocks of UVFITS. cfitsio sees random groups as a table of as many rows, whose bytes are read as
- * they stand; they are big-endian numbers of one type, parameters first. */
+/* Reading groups and blocks of UVFITS. Groups stand side by side behind the header, big-endian numbers of one type,
+ * parameters first: they are read from where cfitsio says that they begin, without its buffers of one FITS block, since
+ * a segment wants a stretch of each group only, and without its lock. */
 #include "rows.h"
 #include "uv_impl.h"
+#include <endian.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Bytes read in one go, unless one group is larger. */
 #define BATCH_BYTES (1 << 20)
 /* Groups are read with the parts that nobody wants where those are shorter than this: a seek costs more. */
-#define SKIP_BYTES    32768
+#define SKIP_BYTES    4096
 
 #define MJD_OF_JULIAN 2400000.5
 
 /* ---- numbers ---- */
+
+static uint32_t word_at(const unsigned char *at) {
+    uint32_t x;
+    memcpy(&x, at, sizeof x);
+    return be32toh(x);
+}
 
 static uint64_t big_endian(const unsigned char *at, int bytes) {
     uint64_t x = 0;
@@ -23,7 +33,7 @@ static uint64_t big_endian(const unsigned char *at, int bytes) {
 }
 
 static float f32_at(const unsigned char *at) {
-    uint32_t bits = (uint32_t)big_endian(at, 4);
+    uint32_t bits = word_at(at);
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
@@ -40,7 +50,7 @@ static int64_t integer_at(const unsigned char *at, int bitpix) {
     switch (bitpix) {
     case 8: return at[0];
     case 16: return (int16_t)big_endian(at, 2);
-    case 32: return (int32_t)big_endian(at, 4);
+    case 32: return (int32_t)word_at(at);
     default: return (int64_t)big_endian(at, 8);
     }
 }
@@ -71,28 +81,31 @@ loom_status *loom_uv_reader_open(loom_uv_reader *reader, const loom_uv_state *st
     return NULL;
 }
 
-static int read_bytes(const loom_uv_state *st, int64_t group, int64_t from, int64_t n, unsigned char *to) {
-    int code = 0;
-    fits_read_tblbytes(st->file, group + 1, from + 1, n, to, &code);
-    return code;
+static loom_status *read_bytes(const loom_uv_state *st, int64_t group, int64_t from, int64_t n, unsigned char *to) {
+    int64_t at = st->header.start + group * st->header.group_bytes + from;
+    while (n > 0) {
+        ssize_t got = pread(st->fd, to, (size_t)n, at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return loom_error_errno(LOOM_E_IO, errno, "cannot read %s", st->path);
+        if (got == 0) return loom_error(LOOM_E_IO, "%s has become shorter while it was read", st->path);
+        to += got;
+        at += got;
+        n -= got;
+    }
+    return NULL;
 }
 
 loom_status *loom_uv_reader_fill(loom_uv_reader *reader, int64_t group, int64_t n) {
     const loom_uv_state *st = reader->state;
     const loom_uv_header *h = &st->header;
-    int code = 0;
-    if (reader->whole) {
-        code = read_bytes(st, group, 0, n * reader->pitch, reader->raw);
-    } else {
-        for (int64_t i = 0; i < n && !code; i++) {
-            unsigned char *to = reader->raw + i * reader->pitch;
-            code = read_bytes(st, group + i, 0, h->parameter_bytes, to);
-            if (code || reader->to == reader->from) continue;
-            code = read_bytes(st, group + i, h->parameter_bytes + reader->from, reader->to - reader->from,
-                              to + h->parameter_bytes);
-        }
+    if (reader->whole) return read_bytes(st, group, 0, n * reader->pitch, reader->raw);
+    for (int64_t i = 0; i < n; i++) {
+        unsigned char *to = reader->raw + i * reader->pitch;
+        LOOM_TRY(read_bytes(st, group + i, 0, h->parameter_bytes, to));
+        LOOM_TRY(read_bytes(st, group + i, h->parameter_bytes + reader->from, reader->to - reader->from,
+                            to + h->parameter_bytes));
     }
-    return code ? loom_uv_error(st->path, code, "cannot read visibilities of") : NULL;
+    return NULL;
 }
 
 /* Up to 2^16 - 1 a baseline is 256 a + b, above it 2^16 + 2048 a + b, from 2^16 + 2^22 on that and 2^31 a + b; the
@@ -142,6 +155,10 @@ void loom_uv_reader_cells(const loom_uv_reader *reader, int64_t i, double *to) {
     const loom_uv_header *h = &reader->state->header;
     const unsigned char *at = reader->raw + i * reader->pitch + h->parameter_bytes + (reader->whole ? reader->from : 0);
     int64_t n = (reader->to - reader->from) / h->item;
+    if (h->bitpix == -32) {
+        for (int64_t k = 0; k < n; k++) to[k] = (double)f32_at(at + 4 * k) * h->scale + h->zero;
+        return;
+    }
     for (int64_t k = 0; k < n; k++, at += h->item) {
         bool blank = h->has_blank && integer_at(at, h->bitpix) == h->blank;
         to[k] = blank ? (double)NAN : number_at(h, at) * h->scale + h->zero;
@@ -198,13 +215,15 @@ static void put_cells(block *b, int64_t row, int64_t i) {
     float *weight = (float *)b->value->leaves[COL_WT].data + row * c * h;
     bool *flag = (bool *)b->value->leaves[COL_FLAG].data + row * c * h;
     loom_uv_reader_cells(&b->reader, i, b->cells);
-    for (int64_t k = 0; k < c * h; k++) {
-        const double *at = b->cells + (k / h) * frequency->stride + (k % h) * stokes->stride;
-        double w = parts->n == 3 ? at[2 * parts->stride] : 1;
-        vis[2 * k] = (float)at[0];
-        vis[2 * k + 1] = (float)at[parts->stride];
-        weight[k] = (float)fabs(w);
-        flag[k] = w <= 0;
+    for (int64_t channel = 0, k = 0; channel < c; channel++) {
+        const double *at = b->cells + channel * frequency->stride;
+        for (int64_t hand = 0; hand < h; hand++, k++, at += stokes->stride) {
+            double w = parts->n == 3 ? at[2 * parts->stride] : 1;
+            vis[2 * k] = (float)at[0];
+            vis[2 * k + 1] = (float)at[parts->stride];
+            weight[k] = (float)fabs(w);
+            flag[k] = w <= 0;
+        }
     }
 }
 
@@ -250,9 +269,7 @@ static loom_status *uv_read(loom_source *source, int64_t first, int64_t count, l
     const loom_uv_segment *segment = &st->uv_segments[s];
     block b = {.st = st, .segment = &st->segments[s], .first = first - source->segment_first[s], .count = count};
     b.base = segment->window * st->header.axes[UV_IF].stride + st->channel_from * st->header.axes[UV_FREQ].stride;
-    loom_uv_lock();
     loom_status *status = read_block(&b, &st->setups[segment->setup].runs);
-    loom_uv_unlock();
     loom_uv_reader_close(&b.reader);
     free(b.cells);
     free(b.runs);
@@ -271,11 +288,7 @@ static loom_status *uv_constants(loom_source *source, uint32_t segment, loom_val
 
 void loom_uv_state_free(loom_uv_state *state) {
     if (!state) return;
-    int code = 0;
-    loom_uv_lock();
-    if (state->file) fits_close_file(state->file, &code);
-    if (code) fits_clear_errmsg();
-    loom_uv_unlock();
+    if (state->fd >= 0) close(state->fd);
     for (int64_t i = 0; i < state->n_setups; i++) {
         free(state->setups[i].offsets);
         free(state->setups[i].increment);

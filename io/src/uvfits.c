@@ -5,6 +5,8 @@
 #include "rows.h"
 #include "source_impl.h"
 #include "uv_impl.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -308,6 +310,7 @@ static loom_status *make_source(opening *o, loom_source **source) {
         made->segment_first[i] = made->segment_first[i - 1] + st->segments[i - 1].n_rows;
     }
     made->state = st;
+    made->concurrent = true;
     o->state = NULL;
     *source = made;
     return NULL;
@@ -319,13 +322,26 @@ static loom_status *to_primary(const opening *o) {
     return code ? loom_uv_error(o->path, code, "cannot read") : NULL;
 }
 
+static loom_status *open_file(const opening *o) {
+    int code = 0;
+    o->state->fd = open(o->path, O_RDONLY | O_CLOEXEC);
+    if (o->state->fd < 0) return loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", o->path);
+    fits_open_diskfile(&o->state->file, o->path, READONLY, &code);
+    if (!code) return NULL;
+    o->state->file = NULL;
+    return loom_uv_error(o->path, code, "cannot read");
+}
+
+static void close_file(loom_uv_state *st) {
+    int code = 0;
+    if (st->file) fits_close_file(st->file, &code);
+    if (code) fits_clear_errmsg();
+    st->file = NULL;
+}
+
 static loom_status *open_all(opening *o, loom_source **source) {
     loom_uv_state *st = o->state;
-    int code = 0;
-    if (fits_open_diskfile(&st->file, o->path, READONLY, &code)) {
-        st->file = NULL;
-        return loom_uv_error(o->path, code, "cannot read");
-    }
+    LOOM_TRY(open_file(o));
     LOOM_TRY(check_column(o));
     if (o->want.by_scan) {
         return loom_status_note(loom_error(LOOM_E_DATA, "%s: UVFITS has no scan numbers to choose by", o->path),
@@ -351,9 +367,12 @@ loom_status *loom_uvfits_open(const char *path, const loom_ms_selection *selecti
     if (!o.want.column) o.want.column = "DATA";
     o.state = loom_xcalloc(1, sizeof *o.state);
     o.state->path = loom_xstrdup(path);
+    o.state->fd = -1;
     o.info = loom_xcalloc(1, sizeof *o.info);
     loom_uv_lock();
+    loom_uv_state *state = o.state; /* the source takes it over */
     loom_status *status = open_all(&o, source);
+    close_file(state);
     loom_uv_unlock();
     free(o.sources);
     loom_uv_state_free(o.state);

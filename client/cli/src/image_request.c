@@ -97,7 +97,8 @@ loom_status *image_parse_channels(const char *text, loom_ms_selection *selection
 /* Days of the civil calendar since MJD 0, 1858-11-17 (the usual count of days from 0000-03-01). */
 static double days_of(int64_t year, int64_t month, int64_t day) {
     int64_t y = month <= 2 ? year - 1 : year, m = (month + 9) % 12;
-    return (double)(365 * y + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 + day - 1 - 678881);
+    int64_t days = 365 * y + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 + day - 1 - 678881;
+    return (double)days;
 }
 
 /* "2020-05-31", with "T12:00", "T12:00:30.5" after it, or a number of MJD days; in MJD seconds. */

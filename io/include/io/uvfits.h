@@ -19,7 +19,8 @@
  * The parameters of all groups are looked through once when the file is opened; the data is read by blocks. Memory: a
  * block, 1 MiB or the one group that is larger, and 24 bytes for each run of adjacent groups that belong together.
  * Sizes that a header claims are held against the file's length before anything is allocated.
- * Threads: one at a time per source; all sources share one lock, because cfitsio need not be thread-safe.
+ * Threads: blocks may be read from several threads; opening takes a lock that all share, because cfitsio need not be
+ * thread-safe.
  */
 #ifndef LOOM_IO_UVFITS_H
 #define LOOM_IO_UVFITS_H
