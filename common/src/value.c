@@ -265,7 +265,11 @@ static int64_t joined_extent(loom_value *const *parts, size_t n, uint32_t index,
 static loom_status *join_lengths(loom_value *const *parts, size_t n, uint32_t index, uint32_t k, const int64_t *lists,
                                  loom_leaf *joined) {
     int64_t total = joined->n_lengths[k];
-    int64_t *at = malloc(total ? (size_t)total * sizeof *at : 1);
+    size_t bytes;
+    if (__builtin_mul_overflow(total, sizeof *joined->lengths[k], &bytes)) {
+        return loom_error(LOOM_E_LIMIT, "joined column '%s' has more than 2^60 lists", joined->name);
+    }
+    int64_t *at = malloc(bytes ? bytes : 1);
     if (!at) return loom_error(LOOM_E_MEMORY, "no memory for column '%s'", joined->name);
     joined->lengths[k] = at;
     for (size_t p = 0; p < n; p++) {
@@ -291,7 +295,10 @@ static loom_status *join_leaf(loom_value *const *parts, size_t n, uint32_t index
         }
     }
     for (uint32_t k = 1; k < like->depth; k++) {
-        for (size_t p = 0; p < n; p++) joined->n_lengths[k] += lists[p];
+        for (size_t p = 0; p < n; p++) {
+            if (!__builtin_add_overflow(joined->n_lengths[k], lists[p], &joined->n_lengths[k])) continue;
+            return loom_error(LOOM_E_LIMIT, "joined column '%s' has more than 2^63 lists", like->name);
+        }
         joined->extents[k] = joined_extent(parts, n, index, k, lists);
         if (joined->extents[k] == LOOM_IRREGULAR) LOOM_TRY(join_lengths(parts, n, index, k, lists, joined));
         for (size_t p = 0; p < n; p++) lists[p] = lists_within(&parts[p]->leaves[index], k, lists[p]);
@@ -299,8 +306,9 @@ static loom_status *join_leaf(loom_value *const *parts, size_t n, uint32_t index
     size_t size = loom_dtype_size(like->dtype);
     int64_t bytes = 0;
     for (size_t p = 0; p < n; p++) {
-        int64_t more = parts[p]->leaves[index].n_data * (int64_t)size;
-        if (__builtin_add_overflow(bytes, more, &bytes)) {
+        int64_t more;
+        if (__builtin_mul_overflow(parts[p]->leaves[index].n_data, (int64_t)size, &more) ||
+            __builtin_add_overflow(bytes, more, &bytes)) {
             return loom_error(LOOM_E_LIMIT, "joined column '%s' is larger than 2^63 bytes", like->name);
         }
     }

@@ -1,5 +1,8 @@
 #include "blocks.h"
+#include "common/buffer.h"
+#include "common/hash.h"
 #include "common/value.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* -2, the chunk, first and there alone, unless the leaf is constant; -1, irregular; else a length. */
@@ -46,22 +49,57 @@ static bool same_segment(const Wire__Segment *a, const Wire__Segment *b) {
     return !a->constants || strcmp(a->constants, b->constants) == 0;
 }
 
-static uint32_t class_of(loom_arena *arena, loom_blocks *b, const uint32_t *at, size_t *capacity) {
-    for (uint32_t c = 0; c < b->n_classes; c++) {
-        bool same = true;
-        for (uint32_t s = 0; s < b->n_streams && same; s++) {
-            same = same_segment(b->streams[s]->segments[at[s]], b->streams[s]->segments[b->classes[c].segments[s]]);
-        }
-        if (same) return c;
+/* Classes by content: a table of their numbers with open addressing, less than half full. */
+typedef struct class_table {
+    uint32_t *at; /* number + 1; 0: none */
+    size_t size;  /* a power of two */
+    size_t capacity;
+} class_table;
+
+static size_t place_of(const loom_blocks *b, const uint32_t *segments, size_t size) {
+    loom_hasher *hasher = loom_hasher_create();
+    for (uint32_t s = 0; s < b->n_streams; s++) {
+        const Wire__Segment *g = b->streams[s]->segments[segments[s]];
+        loom_hasher_add(hasher, &g->shape, sizeof g->shape);
+        const char *constants = g->constants ? g->constants : "";
+        loom_hasher_add(hasher, constants, strlen(constants) + 1);
     }
-    if (b->n_classes == *capacity) {
-        size_t grown = *capacity ? 2 * *capacity : 4;
-        b->classes = loom_arena_grow(arena, b->classes, *capacity, grown, sizeof *b->classes);
-        *capacity = grown;
+    return (size_t)loom_hasher_end(hasher).low & (size - 1);
+}
+
+static bool same_class(const loom_blocks *b, const uint32_t *x, const uint32_t *y) {
+    for (uint32_t s = 0; s < b->n_streams; s++) {
+        if (!same_segment(b->streams[s]->segments[x[s]], b->streams[s]->segments[y[s]])) return false;
+    }
+    return true;
+}
+
+static void grow_table(class_table *t, const loom_blocks *b) {
+    free(t->at);
+    t->size = t->size ? 2 * t->size : 16;
+    t->at = loom_xcalloc(t->size, sizeof *t->at);
+    for (uint32_t c = 0; c < b->n_classes; c++) {
+        size_t i = place_of(b, b->classes[c].segments, t->size);
+        while (t->at[i]) i = (i + 1) & (t->size - 1);
+        t->at[i] = c + 1;
+    }
+}
+
+static uint32_t class_of(loom_arena *arena, loom_blocks *b, const uint32_t *at, class_table *t) {
+    if (2 * ((size_t)b->n_classes + 1) > t->size) grow_table(t, b);
+    size_t i = place_of(b, at, t->size);
+    for (; t->at[i]; i = (i + 1) & (t->size - 1)) {
+        if (same_class(b, at, b->classes[t->at[i] - 1].segments)) return t->at[i] - 1;
+    }
+    if (b->n_classes == t->capacity) {
+        size_t grown = t->capacity ? 2 * t->capacity : 4;
+        b->classes = loom_arena_grow(arena, b->classes, t->capacity, grown, sizeof *b->classes);
+        t->capacity = grown;
     }
     uint32_t *segments = LOOM_NEW_ARRAY(arena, uint32_t, b->n_streams);
     memcpy(segments, at, b->n_streams * sizeof *segments);
     b->classes[b->n_classes].segments = segments;
+    t->at[i] = b->n_classes + 1;
     return b->n_classes++;
 }
 
@@ -91,7 +129,8 @@ loom_status *loom_blocks_create(loom_arena *arena, const Wire__Stream *const *st
     LOOM_TRY(check_lengths(b));
     b->n_elements = n_streams ? (int64_t)streams[0]->n_elements : 0;
     uint32_t *at = LOOM_NEW_ARRAY(arena, uint32_t, n_streams);
-    size_t cut_capacity = 0, class_capacity = 0;
+    size_t cut_capacity = 0;
+    class_table classes = {0};
     for (int64_t first = 0; first < b->n_elements;) {
         int64_t end = b->n_elements;
         for (uint32_t s = 0; s < n_streams; s++) {
@@ -105,11 +144,11 @@ loom_status *loom_blocks_create(loom_arena *arena, const Wire__Stream *const *st
             cut_capacity = grown;
         }
         int64_t n_blocks = (end - first - 1) / block + 1;
-        b->cuts[b->n_cuts++] =
-            (loom_cut){first, end - first, b->n_blocks, n_blocks, class_of(arena, b, at, &class_capacity)};
+        b->cuts[b->n_cuts++] = (loom_cut){first, end - first, b->n_blocks, n_blocks, class_of(arena, b, at, &classes)};
         b->n_blocks += n_blocks;
         first = end;
     }
+    free(classes.at);
     *blocks = b;
     return NULL;
 }

@@ -4,6 +4,7 @@
 #include "compile_pool.h"
 #include "common/buffer.h"
 #include "common/log.h"
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,20 +177,24 @@ static void on_timeout(uv_timer_t *timer) {
     settle(c, loom_error(LOOM_E_LIMIT, "compiling took more than %.0f seconds", c->pool->limits.seconds));
 }
 
-static void limit(int pid, int what, uint64_t value) {
-    struct rlimit r = {.rlim_cur = value, .rlim_max = value};
-    prlimit(pid, what, &r, NULL);
+static loom_status *limit(int pid, int what, uint64_t value) {
+    struct rlimit r = {.rlim_cur = value, .rlim_max = value}, now;
+    /* What may not be raised is lower already. */
+    if (prlimit(pid, what, NULL, &now) == 0 && now.rlim_max < value) r = (struct rlimit){now.rlim_max, now.rlim_max};
+    if (prlimit(pid, what, &r, NULL) == 0) return NULL;
+    return loom_error_errno(LOOM_E_OS, errno, "cannot limit the compiler process");
 }
 
 /* The child reads its request before anything else, so limits set now hold for all of its work. */
-static void set_limits(child *c) {
+static loom_status *set_limits(child *c) {
     const loom_compile_limits *l = &c->pool->limits;
     int pid = uv_process_get_pid(&c->process);
-    limit(pid, RLIMIT_CORE, 0);
-    limit(pid, RLIMIT_CPU, l->cpu_seconds);
+    LOOM_TRY(limit(pid, RLIMIT_CORE, 0));
+    LOOM_TRY(limit(pid, RLIMIT_CPU, l->cpu_seconds));
 #if !defined(__has_feature) || !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-    if (l->memory) limit(pid, RLIMIT_AS, l->memory); /* sanitizers reserve terabytes */
+    if (l->memory) LOOM_TRY(limit(pid, RLIMIT_AS, l->memory)); /* sanitizers reserve terabytes */
 #endif
+    return NULL;
 }
 
 static child *spawn(loom_compile_pool *pool, loom_status **error) {
@@ -217,7 +222,10 @@ static child *spawn(loom_compile_pool *pool, loom_status **error) {
         return NULL;
     }
     c->spawned = true;
-    set_limits(c);
+    if ((*error = set_limits(c))) {
+        end_child(c);
+        return NULL;
+    }
     uv_read_start((uv_stream_t *)&c->output, on_allocate, on_read);
     return c;
 }

@@ -269,12 +269,6 @@ struct loom_daemon {
     bool stopping, changed, orphaned;
 };
 
-/* Partial results of this output merge with neighbours only, the earlier on the left. */
-static inline bool loom_output_is_ordered(const loom_graph_output *o) {
-    if (o->kind == LOOM_OUT_COLLECT || o->kind == LOOM_OUT_STREAM) return true;
-    return o->kind != LOOM_OUT_PERMUTE && o->order == LOOM_ORDER_ADJACENT;
-}
-
 /* daemon.c */
 LOOM_MUST_USE loom_status *loom_daemon_run(const loom_daemon_options *options);
 void loom_daemon_changed(loom_daemon *d); /* the scheduler will look */

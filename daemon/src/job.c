@@ -150,7 +150,7 @@ static void start_stage(loom_job_stage *stage) {
     for (uint32_t i = 0; i < g->n_outputs; i++) {
         const loom_graph_output *o = &g->outputs[i];
         stage->streams_out = stage->streams_out || o->kind == LOOM_OUT_STREAM;
-        stage->ordered = stage->ordered || loom_output_is_ordered(o);
+        stage->ordered = stage->ordered || loom_merges_in_order(o->kind, o->order);
     }
     loom_status *status = g->kind == LOOM_STAGE_TRAVERSAL ? start_traversal(stage) : NULL;
     if (status) loom_job_fail(stage->job, status);

@@ -147,13 +147,6 @@ static void take_plan(loom_job_plan *plan, const loom_compile_reply *reply) {
     plan->object_length = reply->object_length;
 }
 
-/* A compiler that failed by itself costs speed, not the job: the stage is interpreted, and a remark says why. What is
- * wrong with the program is the job's error. */
-static bool steps_down(loom_status *error) {
-    loom_code code = loom_status_code(error);
-    return code == LOOM_E_INTERNAL || code == LOOM_E_LIMIT || code == LOOM_E_MEMORY || code == LOOM_E_OS;
-}
-
 static void on_stage(void *user, loom_status *error, const void *bytes, size_t length) {
     loom_job_plan *plan = user;
     loom_job *job = plan->stage->job;
@@ -165,7 +158,7 @@ static void on_stage(void *user, loom_status *error, const void *bytes, size_t l
     if (!error) {
         take_plan(plan, reply);
         for (uint32_t i = 0; i < reply->n_remarks; i++) loom_job_remark(job, reply->remarks[i]);
-    } else if (steps_down(error)) {
+    } else if (loom_compile_steps_down(error, job->debug)) {
         char *why = loom_status_text(error);
         char *remark = loom_xprintf("%s: interpreted, because it could not be compiled: %s",
                                     plan->stage->graph->label ? plan->stage->graph->label : "a stage", why);

@@ -256,7 +256,7 @@ static bool hand_over(loom_job_stage *stage, loom_worker *w) {
 
 static bool mergeable(const loom_graph_output *g, const loom_piece *a, const loom_piece *b) {
     if (a->busy || b->busy) return false;
-    return !loom_output_is_ordered(g) || a->stretch.first + a->stretch.n == b->stretch.first;
+    return !loom_merges_in_order(g->kind, g->order) || a->stretch.first + a->stretch.n == b->stretch.first;
 }
 
 /* The cheapest pair. Pieces stand in order of blocks, so where order matters only neighbours in the list can meet. */

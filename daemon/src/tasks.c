@@ -266,7 +266,8 @@ static loom_status *check_parts(const loom_job_stage *stage, const Wire__TaskDon
         return loom_error(LOOM_E_PROTOCOL, "a delta with a part of no output, or of blocks that are not there");
     }
     for (uint32_t o = 0; o < stage->graph->n_outputs; o++) {
-        bool ordered = loom_output_is_ordered(&stage->graph->outputs[o]);
+        const loom_graph_output *output = &stage->graph->outputs[o];
+        bool ordered = loom_merges_in_order(output->kind, output->order);
         LOOM_TRY(ordered ? check_ordered(done, o) : check_unordered(done, o));
     }
     return NULL;

@@ -154,3 +154,37 @@ LOOM_TEST(blocks, extents_from_outside) {
         loom_status_free(status);
     }
 }
+
+/* As many classes as an observation with constants of its own per scan may have: found by content, not by looking at
+ * all of them. */
+LOOM_TEST(blocks, thousands_of_classes) {
+    enum {
+        SEGMENTS = 30000,
+        CLASSES = SEGMENTS / 2
+    };
+    Wire__Segment *segments = calloc(SEGMENTS, sizeof *segments), **list = calloc(SEGMENTS, sizeof *list);
+    char(*names)[16] = calloc(CLASSES, sizeof *names);
+    made_stream m;
+    uint64_t zero = 0;
+    Wire__Stream *s = make(&m, SEGMENTS, 1, &zero, NULL, NULL);
+    for (int i = 0; i < SEGMENTS; i++) {
+        wire__segment__init(&segments[i]);
+        snprintf(names[i % CLASSES], sizeof *names, "%d", i % CLASSES);
+        segments[i].first = (uint64_t)i;
+        segments[i].constants = names[i % CLASSES];
+        list[i] = &segments[i];
+    }
+    s->segments = list;
+    s->n_segments = SEGMENTS;
+    LOOM_OK(loom_stream_check(s));
+    loom_arena *arena = loom_arena_create(0);
+    loom_blocks *b;
+    LOOM_OK(loom_blocks_create(arena, (const Wire__Stream *const *)&s, 1, 3, &b));
+    LOOM_CHECK_EQ_INT(b->n_classes, CLASSES);
+    LOOM_CHECK_EQ_INT(b->n_cuts, SEGMENTS);
+    for (int i = 0; i < SEGMENTS; i++) LOOM_CHECK_EQ_INT(b->cuts[i].class, (uint32_t)(i % CLASSES));
+    loom_arena_destroy(arena);
+    free(names);
+    free(list);
+    free(segments);
+}

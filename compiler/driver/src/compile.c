@@ -104,12 +104,6 @@ static void interpret(loom_arena *arena, const stage_input *in, const char *why,
     reply->n_remarks = 1;
 }
 
-/* A defect or a limit of the compiler costs speed, not the job. */
-static bool steps_down(const loom_status *status, bool debug) {
-    loom_code code = loom_status_code(status);
-    return !debug && (code == LOOM_E_INTERNAL || code == LOOM_E_LIMIT);
-}
-
 /* True in *lasting for what another try would give again: an object, or a stage that is not regular. A compiler that
  * ran into a limit or a defect is asked anew the next time. */
 static loom_status *make_stage(loom_arena *arena, const loom_compile_request *r, const stage_input *in,
@@ -137,7 +131,7 @@ static loom_status *make_stage(loom_arena *arena, const loom_compile_request *r,
         free(code.object);
     }
     *lasting = !status;
-    if (steps_down(status, r->debug)) {
+    if (loom_compile_steps_down(status, r->debug)) {
         char *text = loom_status_text(status);
         remark = loom_arena_strdup(arena, text);
         free(text);

@@ -424,16 +424,12 @@ static loom_status *fold(loom_control *c, loom_item *item, outcome *o) {
 
 /* ---- deltas, merges, values ---- */
 
-static bool ordered(const loom_graph_output *o) {
-    if (o->kind == LOOM_OUT_COLLECT || o->kind == LOOM_OUT_STREAM) return true;
-    return o->kind != LOOM_OUT_PERMUTE && o->order == LOOM_ORDER_ADJACENT;
-}
-
 /* Where order matters an output without content for some blocks still has a place there. */
 static loom_status *put_part(loom_control *c, loom_work_run *run, const loom_delta_part *part, uint32_t output,
                              outcome *o) {
     if (part->outputs[output]) return add_part(c, o, output, part->first_block, part->n_blocks, part->outputs[output]);
-    if (!ordered(&stage_of(run)->outputs[output])) return NULL;
+    const loom_graph_output *to = &stage_of(run)->outputs[output];
+    if (!loom_merges_in_order(to->kind, to->order)) return NULL;
     loom_value *empty;
     LOOM_TRY(loom_run_empty(run->run, output, &empty));
     loom_status *status = add_part(c, o, output, part->first_block, part->n_blocks, empty);

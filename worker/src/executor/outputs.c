@@ -5,8 +5,7 @@
 #include <string.h>
 
 bool loom_output_ordered(const loom_run_output *output) {
-    if (output->kind == LOOM_OUT_COLLECT || output->kind == LOOM_OUT_STREAM) return true;
-    return output->kind != LOOM_OUT_PERMUTE && output->order == LOOM_ORDER_ADJACENT;
+    return loom_merges_in_order(output->kind, output->order);
 }
 
 /* Blocks of an executor's memory that a value holds: given back when the value goes, wherever that is. */

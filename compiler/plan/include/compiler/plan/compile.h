@@ -66,4 +66,12 @@ LOOM_MUST_USE loom_status *loom_compile_reply_decode(loom_arena *arena, const vo
 /* The program is the largest part; arguments are small ones. */
 #define LOOM_MAX_COMPILE_BYTES ((size_t)256 << 20)
 
+/* A compiler that fails by itself (a defect, a limit, no memory, no process) costs speed, not the job: the stage is
+ * interpreted, and a remark says why. What is wrong with the program is the job's error, and with `debug` so is the
+ * compiler's. */
+static inline bool loom_compile_steps_down(const loom_status *error, bool debug) {
+    loom_code code = loom_status_code(error);
+    return !debug && (code == LOOM_E_INTERNAL || code == LOOM_E_LIMIT || code == LOOM_E_MEMORY || code == LOOM_E_OS);
+}
+
 #endif

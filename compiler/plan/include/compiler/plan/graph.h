@@ -36,6 +36,12 @@ typedef enum loom_merge_order {
     LOOM_ORDER_ADJACENT, /* associative: only neighbours merge, the earlier on the left */
 } loom_merge_order;
 
+/* Whether partial results of such an output merge with neighbours only, the earlier on the left. */
+static inline bool loom_merges_in_order(loom_output_kind kind, loom_merge_order order) {
+    if (kind == LOOM_OUT_COLLECT || kind == LOOM_OUT_STREAM) return true;
+    return kind != LOOM_OUT_PERMUTE && order == LOOM_ORDER_ADJACENT;
+}
+
 typedef struct loom_graph_leaf {
     const char *name;
     loom_dtype dtype;
