@@ -49,7 +49,8 @@
 #define LOOM_HANDOVER_SHARE   0.05
 /* Stretches of blocks of one epoch: a delta lists them, and has a part for each where order matters, in one header. */
 #define LOOM_EPOCH_STRETCHES 256
-/* What a job's end tells fits into a header, whatever compiler and workers had to say. */
+/* What a job's end tells beside the result, whatever compiler and workers had to say: about half of a header. Where
+ * the result has so many columns that both do not fit, the result goes alone. */
 #define LOOM_MAX_REMARKS      256
 #define LOOM_MAX_REMARK_BYTES 1024
 #define LOOM_MAX_TIMES        1024

@@ -1,4 +1,4 @@
-/* 128-bit content hashes (XXH3). Names of immutable objects and cache keys. Not a defence against an adversary who may
+/* 128-bit content hashes (XXH3): cache keys, constants of a segment. Not a defence against an adversary who may
  * write into the store: folders of the store are private (0700). */
 #ifndef LOOM_COMMON_HASH_H
 #define LOOM_COMMON_HASH_H

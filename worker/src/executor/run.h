@@ -64,8 +64,9 @@ LOOM_MUST_USE loom_status *loom_run_split(loom_run *run, loom_value *result, loo
 bool loom_value_is_ours(const loom_value *value);
 
 /* ---- pieces.c ---- */
-/* Enters blocks [first, first + n): joined to neighbours where `join` says how (NULL: kept apart, or without values).
- */
+/* Enters the partial result of blocks [first, first + n), which it takes. Where order matters: as a piece of its own,
+ * joined with those that it touches (what is collected: only when it is handed over). Elsewhere: joined to the one
+ * piece there is; value NULL: the blocks are in there already. */
 LOOM_MUST_USE loom_status *loom_run_add(loom_run *run, uint32_t output, int64_t first, int64_t n, loom_value *value);
 LOOM_MUST_USE loom_status *loom_run_add_blocks(loom_run *run, int64_t first, int64_t n);
 bool loom_run_has_blocks(const loom_run *run, int64_t first, int64_t n);
