@@ -88,8 +88,7 @@ syn_decl *loom_syn_top_level(const syn_elab *e, const syn_name *name) {
 
 /* ---- names that are not there ---- */
 
-static const char *const unavailable[] = {"partition",     "sort",      "sort_by", "stencil",
-                                          "group_map_seq", "chain_seq", "forever"};
+static const char *const unavailable[] = {"partition", "sort", "sort_by", "stencil", "chain_seq", "forever"};
 
 /* Is b within two changes of a? Texts of up to 31 characters. */
 static bool is_near(const char *a, const char *b) {
