@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+"""Imaging in bounded memory: w-planes that do not fit at once are taken in batches, the worker stays within --memory (and a
+tenth more for what is not its buffers), the image is the same, counts too."""
+# timeout: 900
+import json, os, subprocess, sys, time
+import numpy as np
+from astropy.io import fits
+
+BIN = os.environ["GRIDLOOM_BIN"]
+TMP = os.path.join(os.environ["LOOM_TMP"], "memory")
+os.makedirs(TMP, exist_ok=True)
+GRIDLOOM = os.path.join(BIN, "gridloom")
+SANITIZED = any(s in BIN for s in ("asan", "tsan"))
+SIZE, LIMIT = (300, 64) if SANITIZED else (1000, 256)  # pixels, MiB
+
+
+def children(pid):
+    found = [pid]
+    for child in subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout.split():
+        found += children(int(child))
+    return found
+
+
+def resident(pid):
+    """Name, and anonymous and shared memory in MiB."""
+    with open("/proc/%d/status" % pid) as f:
+        fields = dict(line.rstrip("\n").split(":", 1) for line in f)
+    return fields["Name"].strip(), sum(int(fields.get(k, "0 kB").split()[0]) for k in ("RssAnon", "RssShmem")) / 1024
+
+
+def image(name, memory, *more):
+    out = os.path.join(TMP, name + ".fits")
+    if os.path.exists(out):
+        os.remove(out)
+    p = subprocess.Popen([GRIDLOOM, "image", ms, "-o", out, "--size", str(SIZE), "--scale", "40asec", "--epsilon", "1e-4", "--memory",
+                          "%dMiB" % memory, "--threads", "2", "--json", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    peaks = {}
+    while p.poll() is None:
+        for pid in children(p.pid):
+            try:
+                process, mib = resident(pid)
+                peaks[process] = max(peaks.get(process, 0), mib)
+            except (OSError, KeyError, ValueError, IndexError):
+                pass  # it has just ended
+        time.sleep(0.02)
+    text, errors = p.communicate()
+    if p.returncode:
+        sys.exit("%s: exit %d: %s" % (name, p.returncode, errors))
+    return fits.getdata(out).squeeze().astype(float), json.loads(text), peaks
+
+
+ms = os.path.join(TMP, "sky.ms")
+if not os.path.exists(ms):
+    subprocess.run([GRIDLOOM, "simulate", "-o", ms, "--stations", "30", "--times", "20", "--channels", "4", "--extent", "6000",
+                    "--n-sources", "3", "--seed", "5", "--quiet"], check=True)
+whole, w, _ = image("whole", 16000)
+parts, p, peaks = image("parts", LIMIT)
+shared, s, _ = image("shared", LIMIT, "--workers", "2", "--block", "777")
+failed = []
+if p["traversals"] < w["traversals"] + 2:
+    failed.append("%d traversals with little memory, %d with much: no batches" % (p["traversals"], w["traversals"]))
+for name, other, report in (("in batches", parts, p), ("in batches, by two workers", shared, s)):
+    difference = np.nanmax(abs(other - whole)) / np.nanmax(abs(whole))
+    if not difference < 1e-6:
+        failed.append("%s: %.1e of the peak off" % (name, difference))
+    if report["visibilities"] != w["visibilities"]:
+        failed.append("%s: %s, not %s" % (name, report["visibilities"], w["visibilities"]))
+most = peaks["gridloom-worker"]
+if not SANITIZED and most > 1.1 * LIMIT + 32:
+    failed.append("the worker had %.0f MiB, of %d" % (most, LIMIT))
+print("%d planes, %d traversals; worker %.0f MiB of %d" % (p["w_planes"], p["traversals"], most, LIMIT))
+for f in failed:
+    print("failed:", f)
+sys.exit(1 if failed else 0)
