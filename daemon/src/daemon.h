@@ -58,6 +58,10 @@
 /* Parts of a streamed result that the client has not taken yet. */
 #define LOOM_PARTS_AHEAD 16
 
+/* Plans of a stage that are kept from turn to turn of a loop: one for each class of segments and target of a few. Those
+ * whose shapes change every turn are of no use later. */
+#define LOOM_SPARE_PLANS 16
+
 /* Folders for objects: the preferred one, and the store's. */
 #define LOOM_MAX_SPOOLS 2
 
@@ -167,6 +171,7 @@ struct loom_job_stage {
     loom_stage_state state;
     bool streams_out;    /* has a STREAM output */
     bool ordered;        /* has an output whose pieces merge with neighbours only */
+    loom_arena *arena;   /* of `blocks` */
     loom_blocks *blocks; /* traversals */
     loom_ledger *ledger;
     loom_list plans, seats;
@@ -181,15 +186,15 @@ struct loom_job_stage {
     uint32_t instance; /* number of the stage instance in its job, from 1: the ledger's key */
 };
 
-typedef enum loom_loop_state {
+typedef enum loom_loop_phase {
     LOOM_LOOP_WAITING, /* for what it begins with */
     LOOM_LOOP_TURNING,
     LOOM_LOOP_DONE
-} loom_loop_state;
+} loom_loop_phase;
 
 typedef struct loom_job_loop {
     const loom_graph_loop *graph;
-    loom_loop_state state_of;
+    loom_loop_phase phase;
     int64_t turns;            /* made, in all its lives */
     loom_held_object **state; /* what the current turn began with */
     uint32_t *held;           /* slots from around it that its body reads */

@@ -130,12 +130,25 @@ static bool inputs_ready(const loom_job *job, const loom_graph_stage *g) {
     return true;
 }
 
-static loom_status *start_traversal(loom_job_stage *stage) {
+static loom_status *number_blocks(loom_job_stage *stage) {
     loom_job *job = stage->job;
     const loom_graph_stage *g = stage->graph;
-    const Wire__Stream **streams = LOOM_NEW_ARRAY(job->arena, const Wire__Stream *, g->n_streams + 1);
+    const Wire__Stream **streams = LOOM_NEW_ARRAY(stage->arena, const Wire__Stream *, g->n_streams + 1);
     for (uint32_t i = 0; i < g->n_streams; i++) streams[i] = job->streams[g->streams[i]];
-    LOOM_TRY(loom_blocks_create(job->arena, streams, g->n_streams, job->block, &stage->blocks));
+    return loom_blocks_create(stage->arena, streams, g->n_streams, job->block, &stage->blocks);
+}
+
+static loom_status *start_traversal(loom_job_stage *stage) {
+    stage->arena = loom_arena_create(JOB_ARENA);
+    jmp_buf guard;
+    loom_arena_set_guard(stage->arena, &guard);
+    if (setjmp(guard)) {
+        loom_arena_set_guard(stage->arena, NULL);
+        return loom_error(LOOM_E_LIMIT, "the stream has too many segments to be numbered");
+    }
+    loom_status *status = number_blocks(stage);
+    loom_arena_set_guard(stage->arena, NULL);
+    if (status) return status;
     stage->ledger = loom_ledger_create(stage->blocks->n_blocks);
     stage->fail_block = stage->blocks->n_blocks;
     return NULL;
@@ -403,6 +416,7 @@ void loom_job_end_acknowledged(loom_job *job) {
 
 /* What an instance of the stage has; plans are not its own. */
 static void clear_stage(loom_job_stage *stage) {
+    loom_arena_destroy(stage->arena);
     loom_ledger_destroy(stage->ledger);
     for (size_t i = 0; i < stage->seats.n; i++) free(stage->seats.at[i]);
     loom_list_free(&stage->seats);
@@ -426,11 +440,24 @@ static void destroy_stage(loom_job_stage *stage) {
     loom_list_free(&stage->spare);
 }
 
-/* Nobody works for it: its last instance is done, or there was none. Plans are kept for the next one. */
+/* Its last instance is done, or there was none. A task that a worker has not answered, though what it was lent for is
+ * there, is dropped. Plans are kept for the next instance, the last few of them. */
 void loom_job_stage_reset(loom_job_stage *stage) {
+    for (size_t i = stage->job->tasks.n; i > 0; i--) {
+        loom_task *task = stage->job->tasks.at[i - 1];
+        if (task->stage == stage) loom_task_drop(task);
+    }
     loom_list plans = stage->plans, spare = stage->spare;
-    for (size_t i = 0; i < plans.n; i++) loom_list_add(&spare, plans.at[i]);
+    for (size_t i = 0; i < plans.n; i++) {
+        loom_plan_stop(plans.at[i]);
+        loom_list_add(&spare, plans.at[i]);
+    }
     loom_list_free(&plans);
+    while (spare.n > LOOM_SPARE_PLANS) {
+        loom_job_plan *oldest = spare.at[0];
+        loom_list_remove(&spare, oldest);
+        loom_plan_destroy(oldest);
+    }
     clear_stage(stage);
     *stage = (loom_job_stage){.job = stage->job, .index = stage->index, .graph = stage->graph, .spare = spare};
 }

@@ -84,7 +84,7 @@ static bool slots_ready(const loom_job *job, const uint32_t *slots, uint32_t n) 
 }
 
 bool loom_job_is_active(const loom_job *job, uint32_t loop) {
-    return loop == LOOM_NONE_LOOP || job->loops[loop].state_of == LOOM_LOOP_TURNING;
+    return loop == LOOM_NONE_LOOP || job->loops[loop].phase == LOOM_LOOP_TURNING;
 }
 
 static void take_state(loom_job *job, loom_job_loop *loop, const uint32_t *slots, uint32_t reader) {
@@ -105,8 +105,10 @@ static void give_state(loom_job *job, const loom_job_loop *loop, const uint32_t 
 
 static void finish_loop(loom_job *job, uint32_t l) {
     loom_job_loop *loop = &job->loops[l];
-    loop->state_of = LOOM_LOOP_DONE;
+    loop->phase = LOOM_LOOP_DONE;
     for (uint32_t s = loop->graph->first; s < loop->graph->end; s++) job->stages[s].state = LOOM_STAGE_DONE;
+    for (uint32_t m = l + 1; m < job->graph->n_loops && job->graph->loops[m].first < loop->graph->end; m++)
+        job->loops[m].phase = LOOM_LOOP_DONE; /* of loops inside that no turn was made of */
     give_state(job, loop, loop->graph->result);
     for (uint32_t i = 0; i < loop->graph->n_state; i++) {
         loom_held_object_unref(loop->state[i]);
@@ -134,11 +136,11 @@ static void turn_or_finish(loom_job *job, uint32_t l) {
         finish_loop(job, l);
         return;
     }
-    loop->state_of = LOOM_LOOP_TURNING;
+    loop->phase = LOOM_LOOP_TURNING;
     loop->turns++;
     for (uint32_t s = loop->graph->first; s < loop->graph->end; s++) loom_job_stage_reset(&job->stages[s]);
     for (uint32_t m = l + 1; m < job->graph->n_loops && job->graph->loops[m].first < loop->graph->end; m++)
-        job->loops[m].state_of = LOOM_LOOP_WAITING;
+        job->loops[m].phase = LOOM_LOOP_WAITING;
     give_state(job, loop, loop->graph->current);
 }
 
@@ -148,7 +150,7 @@ static bool turn_is_over(const loom_job *job, uint32_t l) {
         if (job->stages[s].state != LOOM_STAGE_DONE) return false;
     }
     for (uint32_t m = l + 1; m < job->graph->n_loops && job->graph->loops[m].first < loop->graph->end; m++) {
-        if (job->loops[m].state_of != LOOM_LOOP_DONE) return false;
+        if (job->loops[m].phase != LOOM_LOOP_DONE) return false;
     }
     return slots_ready(job, loop->graph->next, loop->graph->n_state);
 }
@@ -158,12 +160,12 @@ bool loom_job_advance_loops(loom_job *job) {
     for (uint32_t l = job->graph->n_loops; l-- > 0 && !job->ending;) { /* inner ones first */
         loom_job_loop *loop = &job->loops[l];
         uint32_t around = job->loop_of_loop[l];
-        if (loop->state_of == LOOM_LOOP_WAITING && loom_job_is_active(job, around) &&
+        if (loop->phase == LOOM_LOOP_WAITING && loom_job_is_active(job, around) &&
             slots_ready(job, loop->graph->init, loop->graph->n_state)) {
             take_state(job, loop, loop->graph->init, around);
             turn_or_finish(job, l);
             changed = true;
-        } else if (loop->state_of == LOOM_LOOP_TURNING && turn_is_over(job, l)) {
+        } else if (loop->phase == LOOM_LOOP_TURNING && turn_is_over(job, l)) {
             take_state(job, loop, loop->graph->next, l);
             turn_or_finish(job, l);
             changed = true;
@@ -174,7 +176,7 @@ bool loom_job_advance_loops(loom_job *job) {
 
 bool loom_job_loops_done(const loom_job *job) {
     for (uint32_t l = 0; l < job->graph->n_loops; l++) {
-        if (job->loops[l].state_of != LOOM_LOOP_DONE) return false;
+        if (job->loops[l].phase != LOOM_LOOP_DONE) return false;
     }
     return true;
 }

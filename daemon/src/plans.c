@@ -4,7 +4,6 @@
 #include "common/log.h"
 #include "daemon.h"
 #include <inttypes.h>
-#include <setjmp.h>
 
 /* A reply decoded: plan and object are copied out of it. */
 #define REPLY_ARENA ((size_t)1 << 30)

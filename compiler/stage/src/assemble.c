@@ -100,12 +100,11 @@ static uint32_t add_slot(graph_build *g, const char *name, loom_node_id node, bo
 }
 
 /* Opens a function whose parameters are the stage's inputs and then `extra` types; fills the map for the inputs. */
-static loom_body_id open_function(graph_build *g, emitter *e, const stage_need *t, const uint32_t *inputs,
-                                  uint32_t n_inputs, const loom_type_id *extra, uint32_t n_extra) {
+static loom_body_id open_function(graph_build *g, emitter *e, const uint32_t *inputs, uint32_t n_inputs,
+                                  const loom_type_id *extra, uint32_t n_extra) {
     splitter *s = g->s;
     loom_type_id *types = LOOM_NEW_ARRAY(s->arena, loom_type_id, n_inputs + n_extra + 1);
     loom_node_id *nodes = LOOM_NEW_ARRAY(s->arena, loom_node_id, n_inputs + 1);
-    (void)t;
     for (uint32_t i = 0; i < n_inputs; i++) {
         nodes[i] = inputs[i];
         types[i] = array_type(e, s->p->nodes[nodes[i]].type);
@@ -136,19 +135,6 @@ static emitter new_emitter(graph_build *g) {
     return e;
 }
 
-/* Marks the nodes from around a body that it uses. */
-static void need_free_nodes(const splitter *s, const loom_body *body, bool *needed) {
-    const loom_program *p = s->p;
-    if (body->result < body->first) needed[body->result] = true;
-    for (loom_node_id m = body->first; m < body->end; m++) {
-        const loom_node *inner = &p->nodes[m];
-        for (uint32_t i = 0; i < inner->n_operands; i++)
-            if (loom_operand(p, inner, i) < body->first) needed[loom_operand(p, inner, i)] = true;
-        for (uint32_t i = 0; i < inner->n_bodies; i++)
-            if (loom_node_body(p, inner, i)->result < body->first) needed[loom_node_body(p, inner, i)->result] = true;
-    }
-}
-
 /* merge_j(inputs..., a, b): the operator's (or the merge) body alone. */
 static uint32_t merge_function(graph_build *g, const stage_need *t, const uint32_t *inputs, uint32_t n_inputs,
                                loom_node_id c, const char *name) {
@@ -156,12 +142,14 @@ static uint32_t merge_function(graph_build *g, const stage_need *t, const uint32
     const loom_node *n = &s->p->nodes[c];
     emitter e = new_emitter(g);
     loom_type_id type = array_type(&e, n->type), types[2] = {type, type};
-    loom_body_id body = open_function(g, &e, t, inputs, n_inputs, types, 2);
+    loom_body_id body = open_function(g, &e, inputs, n_inputs, types, 2);
     /* Free nodes of the operator: whatever of the stage does not depend on the stream. */
     bool *needed = LOOM_NEW_ARRAY(s->arena, bool, s->p->n_nodes + 1);
     const loom_body *b = &s->p->bodies[s->entry];
     uint32_t which = n->op == LOOM_OP_SEQ_REDUCE ? 1 : 0;
-    need_free_nodes(s, loom_node_body(s->p, n, which), needed);
+    loom_node_id *uses;
+    uint32_t n_uses = loom_scope_body_uses(s->p, s->arena, loom_node_body(s->p, n, which), &uses);
+    for (uint32_t i = 0; i < n_uses; i++) needed[uses[i]] = true;
     for (loom_node_id m = b->end; m-- > b->first;) {
         if (s->region_of[m] == LOOM_NONE) continue;
         if (!needed[m] || t->boundary[m] || s->stream[m] || s->p->nodes[m].op == LOOM_OP_PARAM) {
@@ -331,7 +319,7 @@ static void build_stage(graph_build *g, stage_need *t) {
     loom_type_id *extra = LOOM_NEW_ARRAY(s->arena, loom_type_id, n_streams + 2);
     extra[0] = loom_type_scalar(g->to, LOOM_I64);
     for (uint32_t i = 0; i < n_streams; i++) extra[i + 1] = array_type(&e, s->p->nodes[stream_nodes.at[i]].type);
-    loom_body_id body = open_function(g, &e, t, inputs.at, n_inputs, extra, traversal ? 1 + n_streams : 0);
+    loom_body_id body = open_function(g, &e, inputs.at, n_inputs, extra, traversal ? 1 + n_streams : 0);
     if (traversal) {
         e.first = loom_build_param(g->to, body, n_inputs);
         for (uint32_t i = 0; i < n_streams; i++)

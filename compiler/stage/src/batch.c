@@ -60,38 +60,12 @@ static bool find_consumers(batching *b) {
 }
 
 /* Nodes of the scope that node n needs, itself and its bodies. */
-static void visit_needs(const batching *b, loom_node_id n, bool (*visit)(void *context, loom_node_id d), void *context,
-                        bool *stopped) {
-    const loom_program *p = b->z->from;
-    const loom_node *node = &p->nodes[n];
-    loom_node_id start = n;
-    for (uint32_t i = 0; i < node->n_bodies; i++) {
-        const loom_body *inner = loom_node_body(p, node, i);
-        if (inner->first < start) start = inner->first;
-    }
-    loom_node_id first = p->bodies[b->scope].first;
-    for (loom_node_id m = start; m <= n && !*stopped; m++) {
-        const loom_node *inner = &p->nodes[m];
-        for (uint32_t i = 0; i < inner->n_operands && !*stopped; i++) {
-            loom_node_id d = loom_operand(p, inner, i);
-            if (d < start && d >= first) *stopped = !visit(context, d);
-        }
-        for (uint32_t i = 0; i < inner->n_bodies && !*stopped; i++) {
-            loom_node_id d = loom_node_body(p, inner, i)->result;
-            if (d < start && d >= first) *stopped = !visit(context, d);
-        }
-    }
-}
-
-typedef struct taint {
-    const bool *tainted;
-    bool found;
-} taint;
-
-static bool look_for_taint(void *context, loom_node_id d) {
-    taint *t = context;
-    t->found = t->found || t->tainted[d];
-    return !t->found;
+static uint32_t needs_of(const batching *b, loom_node_id n, loom_node_id **needs) {
+    uint32_t count = loom_scope_uses(b->z->from, b->z->arena, n, needs), kept = 0;
+    loom_node_id first = b->z->from->bodies[b->scope].first;
+    for (uint32_t i = 0; i < count; i++)
+        if ((*needs)[i] >= first) (*needs)[kept++] = (*needs)[i];
+    return kept;
 }
 
 /* One consumer needs what another one gives: they cannot share a loop. */
@@ -100,33 +74,36 @@ static bool depend_on_each_other(const batching *b) {
     bool *tainted = LOOM_NEW_ARRAY(b->z->arena, bool, p->n_nodes + 1);
     for (loom_node_id n = b->group; n < p->bodies[b->scope].end; n++) {
         if (b->z->scope->owner[n] != b->scope) continue;
-        taint t = {tainted, false};
-        bool stopped = false;
-        visit_needs(b, n, look_for_taint, &t, &stopped);
-        if (t.found && (b->consumer[n] || b->chain[n])) return true;
-        tainted[n] = t.found || b->consumer[n];
+        loom_node_id *needs;
+        uint32_t count = needs_of(b, n, &needs);
+        bool found = false;
+        for (uint32_t i = 0; i < count; i++) found = found || tainted[needs[i]];
+        if (found && (b->consumer[n] || b->chain[n])) return true;
+        tainted[n] = found || b->consumer[n];
     }
     return false;
 }
 
-/* What the loop needs from around it is there before it. */
-static bool ensure(void *context, loom_node_id d) {
-    batching *b = context;
+/* What a node of the loop needs from around it is there before it. */
+static bool ensure_needs_of(batching *b, loom_node_id n) {
     normaliser *z = b->z;
-    if (z->map[d] != LOOM_NONE || b->chain[d]) return true;
-    bool stopped = false;
-    visit_needs(b, d, ensure, b, &stopped);
-    if (stopped) return false;
-    z->map[d] = normalise_node(z, d);
-    return z->map[d] != LOOM_NONE;
+    loom_node_id *needs;
+    uint32_t count = needs_of(b, n, &needs);
+    for (uint32_t i = 0; i < count; i++) {
+        loom_node_id d = needs[i];
+        if (z->map[d] != LOOM_NONE || b->chain[d]) continue;
+        if (!ensure_needs_of(b, d)) return false;
+        z->map[d] = normalise_node(z, d);
+        if (z->map[d] == LOOM_NONE) return false;
+    }
+    return true;
 }
 
 static bool ensure_needs(batching *b) {
-    bool stopped = false;
-    visit_needs(b, b->group, ensure, b, &stopped);
-    for (size_t i = 0; i < b->chains.count; i++) visit_needs(b, b->chains.at[i], ensure, b, &stopped);
-    for (size_t i = 0; i < b->consumers.count; i++) visit_needs(b, b->consumers.at[i], ensure, b, &stopped);
-    return !stopped;
+    bool ok = ensure_needs_of(b, b->group);
+    for (size_t i = 0; i < b->chains.count && ok; i++) ok = ensure_needs_of(b, b->chains.at[i]);
+    for (size_t i = 0; i < b->consumers.count && ok; i++) ok = ensure_needs_of(b, b->consumers.at[i]);
+    return ok;
 }
 
 static loom_node_id ceil_div(loom_program *p, loom_node_id a, loom_node_id b, loom_span span) {
@@ -213,16 +190,28 @@ static bool make_loop(batching *b, loom_node_id n, loom_node_id bytes) {
     return true;
 }
 
+static bool all_resident(normaliser *z, loom_node_id group, const char *why) {
+    const loom_node *n = &z->from->nodes[group];
+    const char *file = n->span.line && n->span.file < z->from->n_files ? z->from->files[n->span.file].name : "?";
+    const char *note = loom_arena_printf(z->arena, "%s:%u: %s: all groups are in memory at once: %s", file,
+                                         n->span.line, loom_op_table[n->op].name, why);
+    LOOM_PUSH(z->arena, z->notes, note);
+    return false;
+}
+
 bool normalise_batches(normaliser *z, loom_node_id group, bool *failed) {
     const loom_program *p = z->from;
     batching b = {.z = z, .group = group, .scope = z->scope->owner[group]};
     b.chain = LOOM_NEW_ARRAY(z->arena, bool, p->n_nodes + 1);
     b.consumer = LOOM_NEW_ARRAY(z->arena, bool, p->n_nodes + 1);
-    if (!find_consumers(&b) || depend_on_each_other(&b)) return false;
+    const char *why = !find_consumers(&b)        ? "what reads its results is not fold_seq and from_seq alone"
+                      : depend_on_each_other(&b) ? "one of its readers needs what another one gives"
+                                                 : NULL;
+    if (why) return all_resident(z, group, why);
     *failed = !ensure_needs(&b);
     if (*failed) return true;
     loom_node_id bytes = normalise_group_bytes(z, &p->nodes[group]);
-    if (bytes == LOOM_NONE) return false;
+    if (bytes == LOOM_NONE) return all_resident(z, group, "what a group takes is not known");
     *failed = !make_loop(&b, z->map[loom_operand(p, &p->nodes[group], 0)], bytes);
     return true;
 }

@@ -24,20 +24,10 @@
 
 /* Whether a body inside the group's uses what is only known once the group has been traversed. */
 static bool uses_results(const normaliser *z, const group *g, const loom_body *body) {
-    const loom_program *p = z->from;
-    loom_node_id first = p->bodies[g->body].first;
-    for (loom_node_id m = body->first; m <= body->end; m++) {
-        bool last = m == body->end;
-        const loom_node *n = &p->nodes[m];
-        for (uint32_t i = 0; i < (last ? 1 : n->n_operands); i++) {
-            loom_node_id d = last ? body->result : loom_operand(p, n, i);
-            if (d > first && d < body->first && !g->independent[d - first]) return true;
-        }
-        for (uint32_t i = 0; !last && i < n->n_bodies; i++) {
-            loom_node_id d = loom_node_body(p, n, i)->result;
-            if (d > first && d < body->first && !g->independent[d - first]) return true;
-        }
-    }
+    loom_node_id first = z->from->bodies[g->body].first, *uses;
+    uint32_t n = loom_scope_body_uses(z->from, z->arena, body, &uses);
+    for (uint32_t i = 0; i < n; i++)
+        if (uses[i] > first && !g->independent[uses[i] - first]) return true;
     return false;
 }
 
@@ -61,30 +51,22 @@ loom_node_id group_element(normaliser *z, group *g, loom_node_id x, loom_node_id
     return loom_copy_body(z->to, p, p->body_refs[n->first_body], arguments, g->copy);
 }
 
-/* Array (not stream) nodes of the group body that the bodies of a consumer's chain use, copied into the open body: they
- * may depend on k. Everything of the body before `until` that is no stream and depends on no stream. */
 bool *group_independent_nodes(normaliser *z, const group *g) {
-    const loom_program *p = z->from;
-    const loom_body *b = &p->bodies[g->body];
+    const loom_body *b = &z->from->bodies[g->body];
     bool *yes = LOOM_NEW_ARRAY(z->arena, bool, b->end - b->first + 1);
     for (loom_node_id n = loom_scope_first(z->scope, g->body); n != LOOM_NONE;
          n = loom_scope_next(z->scope, g->body, n)) {
-        const loom_node *node = &p->nodes[n];
-        bool ok = !loom_scope_is_seq(p, n);
-        loom_node_id start = n;
-        for (uint32_t i = 0; i < node->n_bodies; i++)
-            if (loom_node_body(p, node, i)->first < start) start = loom_node_body(p, node, i)->first;
-        for (loom_node_id m = start; m <= n && ok; m++)
-            for (uint32_t i = 0; i < p->nodes[m].n_operands && ok; i++) {
-                loom_node_id d = loom_operand(p, &p->nodes[m], i);
-                if (d == b->first + 1) ok = false;
-                if (d >= b->first + 2 && d < start) ok = yes[d - b->first];
-            }
+        loom_node_id *uses;
+        uint32_t count = loom_scope_uses(z->from, z->arena, n, &uses);
+        bool ok = !loom_scope_is_seq(z->from, n);
+        for (uint32_t i = 0; i < count; i++)
+            ok = ok && (uses[i] <= b->first || (uses[i] >= b->first + 2 && yes[uses[i] - b->first]));
         yes[n - b->first] = ok;
     }
     return yes;
 }
 
+/* Copies them into the open body, for group k, as far as they stand before `until`. */
 static void copy_independent(normaliser *z, group *g, loom_node_id until, loom_node_id k) {
     const loom_body *b = &z->from->bodies[g->body];
     memcpy(g->copy, z->map, z->from->n_nodes * sizeof *g->copy);

@@ -11,7 +11,7 @@
  *
  * Worked example: degridding. `\k ys -> let plane = transform k in map_seq (sum_of_cells plane) ys` makes all planes
  * first, then visits the stream once; an element reads the planes around it.
- * Cost: linear, but for keys of unknown order, which are sorted by counting: their number squared.
+ * Cost: nodes of the group's body times tables; keys of unknown order are sorted by counting, their number squared.
  */
 #include "group.h"
 #include "operator.h"
@@ -36,42 +36,35 @@ static bool is_scalar_work(const loom_program *p, loom_node_id n) {
     }
 }
 
-/* Nodes of the group's own body, [its second parameter on, n), that a node and its bodies use. */
+/* Nodes of the group's own body that a node and its bodies use. */
 static void mark_uses(const tables *t, loom_node_id n, bool *used) {
-    const loom_program *p = t->z->from;
-    const loom_body *b = &p->bodies[t->g.body];
-    const loom_node *node = &p->nodes[n];
-    loom_node_id start = n;
-    for (uint32_t i = 0; i < node->n_bodies; i++)
-        if (loom_node_body(p, node, i)->first < start) start = loom_node_body(p, node, i)->first;
-    for (loom_node_id m = start; m <= n; m++) {
-        const loom_node *inner = &p->nodes[m];
-        for (uint32_t i = 0; i < inner->n_operands; i++) {
-            loom_node_id d = loom_operand(p, inner, i);
-            if (d >= b->first && d < start) used[d - b->first] = true;
-        }
-        for (uint32_t i = 0; i < inner->n_bodies; i++) {
-            loom_node_id d = loom_node_body(p, inner, i)->result;
-            if (d >= b->first && d < start) used[d - b->first] = true;
-        }
-    }
+    const loom_body *b = &t->z->from->bodies[t->g.body];
+    loom_node_id *uses;
+    uint32_t count = loom_scope_uses(t->z->from, t->z->arena, n, &uses);
+    for (uint32_t i = 0; i < count; i++)
+        if (uses[i] >= b->first) used[uses[i] - b->first] = true;
+}
+
+static bool depends_on_group(const tables *t, loom_node_id n) {
+    const loom_body *b = &t->z->from->bodies[t->g.body];
+    loom_node_id *uses;
+    uint32_t count = loom_scope_uses(t->z->from, t->z->arena, n, &uses);
+    for (uint32_t i = 0; i < count; i++)
+        if (uses[i] >= b->first && t->depends[uses[i] - b->first]) return true;
+    return false;
 }
 
 /* What the chain uses, through scalar work; what depends on k. */
 static const bool *find_used(tables *t) {
     const loom_program *p = t->z->from;
     const loom_body *b = &p->bodies[t->g.body];
-    uint32_t n = b->end - b->first;
-    bool *used = LOOM_NEW_ARRAY(t->z->arena, bool, n + 1);
-    t->depends = LOOM_NEW_ARRAY(t->z->arena, bool, n + 1);
+    bool *used = LOOM_NEW_ARRAY(t->z->arena, bool, b->end - b->first + 1);
+    t->depends = LOOM_NEW_ARRAY(t->z->arena, bool, b->end - b->first + 1);
     t->depends[0] = true;
     for (loom_node_id m = loom_scope_first(t->z->scope, t->g.body); m != LOOM_NONE;
          m = loom_scope_next(t->z->scope, t->g.body, m)) {
-        bool *direct = LOOM_NEW_ARRAY(t->z->arena, bool, n + 1);
-        mark_uses(t, m, direct);
-        for (uint32_t i = 0; i < m - b->first; i++) t->depends[m - b->first] |= direct[i] && t->depends[i];
-        if (p->nodes[m].op == LOOM_OP_SEQ_MAP)
-            for (uint32_t i = 0; i < n; i++) used[i] |= direct[i];
+        t->depends[m - b->first] = depends_on_group(t, m);
+        if (p->nodes[m].op == LOOM_OP_SEQ_MAP) mark_uses(t, m, used);
     }
     for (loom_node_id m = b->end; m-- > b->first + b->n_params;) {
         if (t->z->scope->owner[m] == t->g.body && used[m - b->first] && !loom_scope_is_seq(p, m) &&

@@ -11,7 +11,8 @@
 #include "operator.h"
 #include <string.h>
 
-/* Of what a worker may use, the part that groups may: the rest is for chunks in flight, transforms and images. */
+/* Of what a worker may use, the part that groups may: the rest is for chunks in flight, transforms and images. Rounded
+ * up: 0 would stand for "no limit". */
 #define MEMORY_FOR_GROUPS(memory) ((memory) / 2 + (memory) % 2)
 
 loom_node_id normalise_refuse(normaliser *z, const loom_node *n, const char *why) {
@@ -99,7 +100,7 @@ loom_node_id normalise_inline(normaliser *z, loom_body_id body, const loom_node_
 }
 
 loom_status *loom_normalise(loom_arena *arena, const loom_program *p, uint64_t memory, loom_program **out,
-                            const char **remark) {
+                            const char **remark, loom_notes *notes) {
     *out = NULL;
     loom_program *to = loom_program_create(arena);
     to->files = p->files;
@@ -123,6 +124,7 @@ loom_status *loom_normalise(loom_arena *arena, const loom_program *p, uint64_t m
         *remark = z.remark;
         return NULL;
     }
+    *notes = (loom_notes){(uint32_t)z.notes.count, z.notes.at};
     loom_build_close(to, body, result);
     loom_build_function(to, f->name, body, f->entry, f->param_names);
     *out = to;

@@ -11,9 +11,15 @@
 
 #include "compiler/ir/core.h"
 
+/* Remarks on a normal form there is. */
+typedef struct loom_notes {
+    uint32_t n;
+    const char *const *at;
+} loom_notes;
+
 /* `p` is simplified: one function. memory: bytes a worker may use; 0: as many as it takes. On success *to is the normal
  * form, or NULL with a remark where there is none. */
 LOOM_MUST_USE loom_status *loom_normalise(loom_arena *arena, const loom_program *p, uint64_t memory, loom_program **to,
-                                          const char **remark);
+                                          const char **remark, loom_notes *notes);
 
 #endif

@@ -11,9 +11,10 @@ typedef struct normaliser {
     const loom_program *from;
     loom_program *to;
     const loom_scope *scope;
-    loom_node_id *map; /* node of from -> node of to, LOOM_NONE: not there yet */
-    uint64_t memory;   /* bytes that the groups resident at one time may take; 0: all of them are */
-    const char *remark;
+    loom_node_id *map;            /* node of from -> node of to, LOOM_NONE: not there yet */
+    uint64_t memory;              /* bytes that the groups resident at one time may take; 0: all of them are */
+    const char *remark;           /* why there is no normal form */
+    LOOM_VEC(const char *) notes; /* what is less than one might expect */
 } normaliser;
 
 /* Where there is no normal form: keeps the first reason and returns LOOM_NONE. */

@@ -54,9 +54,37 @@ loom_node_id loom_scope_next(const loom_scope *s, loom_body_id body, loom_node_i
     return seek(s, body, node + 1);
 }
 
-bool loom_scope_within(const loom_scope *s, loom_body_id inner, loom_body_id outer) {
-    while (inner != LOOM_NONE && inner != outer) inner = s->parent[inner];
-    return inner == outer;
+typedef LOOM_VEC(loom_node_id) node_list;
+
+/* What nodes [start, end) use of those before start. */
+static void uses_of_range(const loom_program *p, loom_arena *arena, loom_node_id start, loom_node_id end,
+                          node_list *found) {
+    for (loom_node_id m = start; m < end; m++) {
+        const loom_node *n = &p->nodes[m];
+        for (uint32_t i = 0; i < n->n_operands; i++)
+            if (loom_operand(p, n, i) < start) LOOM_PUSH(arena, *found, loom_operand(p, n, i));
+        for (uint32_t i = 0; i < n->n_bodies; i++)
+            if (loom_node_body(p, n, i)->result < start) LOOM_PUSH(arena, *found, loom_node_body(p, n, i)->result);
+    }
+}
+
+uint32_t loom_scope_body_uses(const loom_program *p, loom_arena *arena, const loom_body *body, loom_node_id **uses) {
+    node_list found = {0};
+    uses_of_range(p, arena, body->first, body->end, &found);
+    if (body->result < body->first) LOOM_PUSH(arena, found, body->result);
+    *uses = found.at;
+    return (uint32_t)found.count;
+}
+
+uint32_t loom_scope_uses(const loom_program *p, loom_arena *arena, loom_node_id node, loom_node_id **uses) {
+    const loom_node *n = &p->nodes[node];
+    loom_node_id start = node;
+    for (uint32_t i = 0; i < n->n_bodies; i++)
+        if (loom_node_body(p, n, i)->first < start) start = loom_node_body(p, n, i)->first;
+    node_list found = {0};
+    uses_of_range(p, arena, start, node + 1, &found);
+    *uses = found.at;
+    return (uint32_t)found.count;
 }
 
 bool loom_scope_is_seq(const loom_program *p, loom_node_id n) {

@@ -14,8 +14,11 @@ loom_scope *loom_scope_create(loom_arena *arena, const loom_program *program);
 /* First node of a body after its parameters, then the next, LOOM_NONE at the end. */
 loom_node_id loom_scope_first(const loom_scope *s, loom_body_id body);
 loom_node_id loom_scope_next(const loom_scope *s, loom_body_id body, loom_node_id node);
-/* Whether `inner` is `outer` or lies within it. */
-bool loom_scope_within(const loom_scope *s, loom_body_id inner, loom_body_id outer);
+/* Nodes from before a body that it uses, and those from before a node and its bodies that these use; a node may occur
+ * more than once. In `arena`. */
+uint32_t loom_scope_body_uses(const loom_program *program, loom_arena *arena, const loom_body *body,
+                              loom_node_id **uses);
+uint32_t loom_scope_uses(const loom_program *program, loom_arena *arena, loom_node_id node, loom_node_id **uses);
 /* Whether a node's value is a sequence; whether one occurs inside its bodies: a traversal under a condition, in a loop.
  */
 bool loom_scope_is_seq(const loom_program *program, loom_node_id node);

@@ -44,28 +44,6 @@ static bool is_consumer(const splitter *s, loom_node_id n) {
 }
 
 /* ---- dependencies, streams, levels ---- */
-static void find_deps(splitter *s, loom_node_id n) {
-    const loom_program *p = s->p;
-    const loom_node *node = &p->nodes[n];
-    LOOM_VEC(loom_node_id) found = {0};
-    loom_node_id start = n;
-    for (uint32_t i = 0; i < node->n_bodies; i++)
-        if (loom_node_body(p, node, i)->first < start) start = loom_node_body(p, node, i)->first;
-    for (uint32_t i = 0; i < node->n_operands; i++) LOOM_PUSH(s->arena, found, loom_operand(p, node, i));
-    for (uint32_t i = 0; i < node->n_bodies; i++)
-        if (loom_node_body(p, node, i)->result < start) LOOM_PUSH(s->arena, found, loom_node_body(p, node, i)->result);
-    for (loom_node_id m = start; m < n; m++) {
-        const loom_node *inner = &p->nodes[m];
-        for (uint32_t i = 0; i < inner->n_operands; i++)
-            if (loom_operand(p, inner, i) < start) LOOM_PUSH(s->arena, found, loom_operand(p, inner, i));
-        for (uint32_t i = 0; i < inner->n_bodies; i++)
-            if (loom_node_body(p, inner, i)->result < start)
-                LOOM_PUSH(s->arena, found, loom_node_body(p, inner, i)->result);
-    }
-    s->deps[n] = found.at;
-    s->n_deps[n] = (uint32_t)found.count;
-}
-
 static uint32_t find_root(splitter *s, uint32_t n) {
     while (s->root[n] != n) n = s->root[n] = s->root[s->root[n]];
     return n;
@@ -196,7 +174,7 @@ static bool analyse(splitter *s) {
             s->stream[n] = n < b->first + b->n_params && loom_scope_is_seq(p, n);
             continue;
         }
-        find_deps(s, n);
+        s->n_deps[n] = loom_scope_uses(p, s->arena, n, &s->deps[n]);
         if (!classify(s, n)) return false;
     }
     return true;

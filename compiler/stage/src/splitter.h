@@ -54,7 +54,7 @@ bool split_is_field(const splitter *s, loom_node_id n, split_field *field);
 loom_node_id split_init(const splitter *s, uint32_t region, uint32_t i);
 loom_node_id split_next(const splitter *s, uint32_t region, uint32_t i);
 
-/* From what was found to functions and graph. `result`: a root, or a field. */
+/* From what was found to functions and graph. */
 void loom_split_assemble(splitter *s, const loom_function *f, loom_program **staged, loom_graph **graph);
 
 #endif

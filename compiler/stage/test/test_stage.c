@@ -279,6 +279,19 @@ LOOM_TEST(stage, groups_are_resident) {
     loom_value_unref(a[0]), loom_value_unref(a[1]);
 }
 
+/* What is made of a group's results goes on in bodies: a branch that is one, a constant function. */
+LOOM_TEST(stage, results_of_groups_in_bodies) {
+    loom_value *a[2] = {scalar(LOOM_I64, 4), vector(LOOM_I64, 10, numbers)};
+    judge("entry main (n: i64) (xs: seq i64) : i64 =\n"
+          "  group_seq n (\\x -> [x % 4]) xs (\\k ys ->\n"
+          "    let t = fold_seq (+) 0 ys\n"
+          "    let w = if k > 0 then t else 1\n"
+          "    in w + sum (map (\\_i -> t) (iota k)) + fold_seq i64.max 0 ys)\n"
+          "  |> fold_seq (+) 0",
+          a, 0);
+    loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
 /* A group takes 6 numbers, and half the memory is for groups. */
 LOOM_TEST(stage, groups_in_batches) {
     loom_value *a[2] = {scalar(LOOM_I64, 7), vector(LOOM_I64, 10, numbers)};

@@ -76,7 +76,7 @@ typedef struct loom_graph_loop {
     uint32_t n_state;    /* at least one: state 0, a bool, says whether a turn (another turn) is made */
     const uint32_t *init, *current, *next, *result; /* slots, n_state each: before the first turn; seen by the body;
                                                        what the body leaves for the next turn; after the last one */
-    const char *label;                              /* for people: "loop over batches of groups (image.weft:300)" */
+    const char *label;                              /* for people: "loop over traversals: while (image.weft:300)" */
 } loom_graph_loop;
 
 typedef struct loom_graph_slot {
