@@ -178,7 +178,8 @@ static void on_timeout(uv_timer_t *timer) {
 }
 
 static loom_status *limit(int pid, int what, uint64_t value) {
-    struct rlimit r = {.rlim_cur = value, .rlim_max = value}, now;
+    /* At its soft limit of processor time a process gets SIGXCPU, at the hard one, a second later, SIGKILL. */
+    struct rlimit r = {.rlim_cur = value, .rlim_max = what == RLIMIT_CPU ? value + 1 : value}, now;
     /* What may not be raised is lower already. */
     if (prlimit(pid, what, NULL, &now) == 0 && now.rlim_max < value) r = (struct rlimit){now.rlim_max, now.rlim_max};
     if (prlimit(pid, what, &r, NULL) == 0) return NULL;

@@ -19,6 +19,7 @@ typedef struct opening {
     loom_uv_source *sources;
     int64_t n_sources;
     double source_id, setup_id; /* of the first group, where no table says what they mean */
+    bool has_setup;
     loom_ms_info *info;
 } opening;
 
@@ -73,7 +74,8 @@ static loom_status *setup_of(opening *o, const loom_uv_group *g, int64_t group, 
     *setup = &st->setups[0];
     if (!st->header.has[UV_FREQSEL]) return NULL;
     if (st->n_setups == 1) {
-        if (group == 0) o->setup_id = g->setup;
+        if (!o->has_setup) o->setup_id = g->setup; /* of the first group that is wanted */
+        o->has_setup = true;
         if (g->setup == o->setup_id) return NULL;
         return loom_error(LOOM_E_DATA,
                           "%s: group %" PRId64 " has FREQSEL %g, the first one %g, but there is one frequency setup",
