@@ -1,4 +1,5 @@
 #include "common/file.h"
+#include "common/buffer.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -12,8 +13,8 @@
 
 /* ---- reading ---- */
 
-static loom_status *open_input(const char *path, int *fd, struct stat *info) {
-    int f = open(path, O_RDONLY | O_CLOEXEC);
+static loom_status *open_input(const char *path, int flags, int *fd, struct stat *info) {
+    int f = open(path, O_RDONLY | O_CLOEXEC | flags);
     if (f < 0) return loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
     if (fstat(f, info) < 0 || S_ISDIR(info->st_mode)) {
         int why = S_ISDIR(info->st_mode) ? EISDIR : errno;
@@ -67,7 +68,7 @@ static loom_status *read_all(int fd, const char *path, uint64_t limit, size_t hi
 loom_status *loom_file_read(const char *path, uint64_t limit, char **data, size_t *length) {
     int fd;
     struct stat info;
-    LOOM_TRY(open_input(path, &fd, &info));
+    LOOM_TRY(open_input(path, 0, &fd, &info));
     uint64_t size = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 4096;
     loom_status *status =
         S_ISREG(info.st_mode) && size > limit ? too_large(path, limit) : read_all(fd, path, limit, size, data, length);
@@ -78,7 +79,7 @@ loom_status *loom_file_read(const char *path, uint64_t limit, char **data, size_
 loom_status *loom_file_map(const char *path, loom_mapping *mapping) {
     int fd;
     struct stat info;
-    LOOM_TRY(open_input(path, &fd, &info));
+    LOOM_TRY(open_input(path, O_NONBLOCK, &fd, &info)); /* a pipe is refused, not waited for */
     loom_mapping made = {NULL, (size_t)info.st_size};
     int why = 0;
     if (!S_ISREG(info.st_mode)) {
@@ -194,15 +195,22 @@ static int sync_folder_of(const char *path) {
     return why;
 }
 
-loom_status *loom_writer_commit(loom_writer *writer, bool sync) {
+/* Closes; what was written is on the disk under the temporary name, or that is gone. */
+static int finish(loom_writer *writer, bool sync) {
     int why = 0;
     if (fflush(writer->file) != 0) why = errno;
     /* A full disk may show only when the file is closed. */
     if (fclose(writer->file) != 0 && !why) why = errno;
     writer->file = NULL;
-    if (!writer->direct) {
-        if (!why && sync) why = sync_path(writer->temporary);
-        if (!why && rename(writer->temporary, writer->path) < 0) why = errno;
+    if (!why && sync && !writer->direct) why = sync_path(writer->temporary);
+    if (why && !writer->direct) unlink(writer->temporary);
+    return why;
+}
+
+loom_status *loom_writer_commit(loom_writer *writer, bool sync) {
+    int why = finish(writer, sync);
+    if (!why && !writer->direct) {
+        if (rename(writer->temporary, writer->path) < 0) why = errno;
         if (why) unlink(writer->temporary);
         if (!why && sync) why = sync_folder_of(writer->path);
     }
@@ -226,6 +234,98 @@ loom_status *loom_file_write(const char *path, const void *data, size_t length, 
         return status;
     }
     return loom_writer_commit(writer, sync);
+}
+
+/* ---- several files ---- */
+
+typedef struct held_file {
+    char *path, *temporary;
+    bool sync;
+    bool exchanged; /* once in place: what was there before has the temporary name */
+} held_file;
+
+struct loom_file_set {
+    held_file *files;
+    size_t n;
+};
+
+loom_file_set *loom_file_set_create(void) {
+    return loom_xcalloc(1, sizeof(loom_file_set));
+}
+
+loom_status *loom_writer_hold(loom_writer *writer, bool sync, loom_file_set *set) {
+    if (!set) return loom_writer_commit(writer, sync);
+    int why = finish(writer, sync);
+    loom_status *status = why ? loom_error_errno(LOOM_E_IO, why, "writing %s", writer->path) : NULL;
+    if (!status && !writer->direct) {
+        set->files = loom_xrealloc(set->files, (set->n + 1) * sizeof *set->files);
+        set->files[set->n++] = (held_file){.path = writer->path, .temporary = writer->temporary, .sync = sync};
+        writer->path = writer->temporary = NULL;
+    }
+    free_writer(writer);
+    return status;
+}
+
+loom_status *loom_file_set_put(loom_file_set *set, const char *path, const void *data, size_t length) {
+    loom_writer *writer;
+    LOOM_TRY(loom_writer_open(path, &writer));
+    loom_status *status = loom_writer_put(writer, data, length);
+    if (!status) return loom_writer_hold(writer, false, set);
+    loom_writer_abort(writer);
+    return status;
+}
+
+/* A file that is there already is exchanged where the file system can do that, so that it can be taken back. */
+static int put_in_place(held_file *f) {
+    struct stat info;
+    f->exchanged = lstat(f->path, &info) == 0 && S_ISREG(info.st_mode) &&
+                   renameat2(AT_FDCWD, f->temporary, AT_FDCWD, f->path, RENAME_EXCHANGE) == 0;
+    return f->exchanged || rename(f->temporary, f->path) == 0 ? 0 : errno;
+}
+
+static void take_back(held_file *f) {
+    if (f->exchanged && rename(f->temporary, f->path) == 0) return;
+    unlink(f->path);
+}
+
+static void free_files(loom_file_set *set, bool remove_temporary) {
+    for (size_t i = 0; i < set->n; i++) {
+        if (remove_temporary || set->files[i].exchanged) unlink(set->files[i].temporary);
+        free(set->files[i].path);
+        free(set->files[i].temporary);
+    }
+    free(set->files);
+    *set = (loom_file_set){0};
+}
+
+loom_status *loom_file_set_commit(loom_file_set *set) {
+    size_t done = 0;
+    int why = 0;
+    for (; done < set->n && !why; done++) why = put_in_place(&set->files[done]);
+    loom_status *status = NULL;
+    if (why) {
+        status = loom_error_errno(LOOM_E_CANTCREATE, why, "writing %s", set->files[--done].path);
+        while (done-- > 0) take_back(&set->files[done]);
+    }
+    for (size_t i = 0; i < set->n && !status; i++) {
+        why = set->files[i].sync ? sync_folder_of(set->files[i].path) : 0;
+        if (why) status = loom_error_errno(LOOM_E_IO, why, "writing %s", set->files[i].path);
+    }
+    free_files(set, status != NULL);
+    return status;
+}
+
+void loom_file_set_destroy(loom_file_set *set) {
+    if (!set) return;
+    free_files(set, true);
+    free(set);
+}
+
+loom_status *loom_stream_flush(FILE *stream, const char *name) {
+    bool before = ferror(stream) != 0;
+    errno = 0;
+    bool now = fflush(stream) != 0;
+    return before || now ? loom_error_errno(LOOM_E_IO, errno ? errno : EIO, "writing to %s", name) : NULL;
 }
 
 /* ---- folders ---- */

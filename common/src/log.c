@@ -1,5 +1,6 @@
 #include "common/log.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,16 @@ static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static const char *_Atomic program_name;
 static atomic_int current_level = LOOM_LOG_WARN;
 
+/* The wrong way round for input and output: reading or printing is an error, as it would be if they were closed. */
+static void open_standard_streams(void) {
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", modes[fd]);
+    }
+}
+
 void loom_log_init(const char *program) {
+    open_standard_streams();
     atomic_store(&program_name, program);
     const char *wanted = getenv("GRIDLOOM_LOG");
     for (int i = 0; wanted && i <= LOOM_LOG_DEBUG; i++) {

@@ -1,5 +1,6 @@
 #include "common/option.h"
 #include "common/buffer.h"
+#include "common/file.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -171,11 +172,11 @@ loom_status *loom_options_parse(const loom_command_text *text, loom_option *opti
         } else if (strcmp(argv[i], "--help") == 0) {
             loom_options_help(text, options, stdout);
             *done = true;
-            return NULL;
+            return loom_stream_flush(stdout, "standard output");
         } else if (strcmp(argv[i], "--man") == 0) {
             loom_options_man(text, options, stdout);
             *done = true;
-            return NULL;
+            return loom_stream_flush(stdout, "standard output");
         } else {
             LOOM_TRY(take_option(options, argc, argv, &i));
         }

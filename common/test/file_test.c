@@ -153,6 +153,61 @@ LOOM_TEST(file, pieces_appear_at_commit) {
     leave();
 }
 
+static void hold(loom_file_set *set, const char *name, const char *content) {
+    LOOM_OK(loom_file_set_put(set, in(name), content, strlen(content)));
+}
+
+LOOM_TEST(file, a_set_is_put_in_place_together) {
+    enter();
+    LOOM_OK(loom_file_write(in("b"), "old", 3, false));
+    loom_file_set *set = loom_file_set_create();
+    hold(set, "a", "one");
+    hold(set, "b", "two");
+    LOOM_CHECK(access(in("a"), F_OK) != 0);
+    check_content(in("b"), "old");
+    LOOM_OK(loom_file_set_commit(set));
+    check_content(in("a"), "one");
+    check_content(in("b"), "two");
+    loom_file_set_destroy(set);
+    LOOM_CHECK_EQ_INT(entries(folder), 2);
+    set = loom_file_set_create();
+    hold(set, "c", "x");
+    hold(set, "b", "y");
+    loom_file_set_destroy(set); /* given up */
+    check_content(in("b"), "two");
+    LOOM_CHECK_EQ_INT(entries(folder), 2);
+    leave();
+}
+
+/* The last name cannot be taken: the first ones are as they were. */
+LOOM_TEST(file, a_set_that_fails_changes_nothing) {
+    enter();
+    LOOM_OK(loom_file_write(in("b"), "old", 3, false));
+    loom_file_set *set = loom_file_set_create();
+    hold(set, "a", "one");
+    hold(set, "b", "two");
+    hold(set, "sub", "three");
+    LOOM_OK(loom_make_directories(in("sub/full"), 0700));
+    LOOM_OK(loom_file_write(in("sub/full/x"), "x", 1, false));
+    loom_status *status = loom_file_set_commit(set);
+    LOOM_CHECK_HAS(loom_status_message(status), "sub");
+    LOOM_FAILS(status, LOOM_E_CANTCREATE);
+    loom_file_set_destroy(set);
+    LOOM_CHECK(access(in("a"), F_OK) != 0);
+    check_content(in("b"), "old");
+    check_content(in("sub/full/x"), "x");
+    LOOM_CHECK_EQ_INT(entries(folder), 2);
+    leave();
+}
+
+LOOM_TEST(file, a_stream_tells_what_did_not_arrive) {
+    FILE *full = fopen("/dev/full", "w");
+    LOOM_OK(loom_stream_flush(full, "nothing"));
+    for (int i = 0; i < 100000; i++) fputc('x', full); /* fails before the flush, which would see nothing of it */
+    LOOM_FAILS(loom_stream_flush(full, "full"), LOOM_E_IO);
+    fclose(full);
+}
+
 /* As libraries do that take a name: remove the file and make it anew. */
 LOOM_TEST(file, temporary_may_be_made_anew) {
     enter();

@@ -75,8 +75,15 @@ loom_status *loom_ms_put(loom_ms_writer *writer, const loom_ms_rows *rows) {
     return with_cause(status, writer->temporary);
 }
 
-loom_status *loom_ms_commit(loom_ms_writer *writer) {
+loom_status *loom_ms_flush(loom_ms_writer *writer) {
+    if (!writer->ms) return NULL;
     loom_status *status = with_cause(loom_casa_ms_close(writer->ms), writer->temporary);
+    writer->ms = NULL;
+    return status;
+}
+
+loom_status *loom_ms_commit(loom_ms_writer *writer) {
+    loom_status *status = loom_ms_flush(writer);
     if (!status && rename(writer->temporary, writer->path) < 0) {
         status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", writer->path);
     }
@@ -90,7 +97,7 @@ loom_status *loom_ms_commit(loom_ms_writer *writer) {
 
 void loom_ms_abort(loom_ms_writer *writer) {
     if (!writer) return;
-    loom_status_free(loom_casa_ms_close(writer->ms));
+    loom_status_free(loom_ms_flush(writer));
     loom_remove_tree(writer->temporary);
     free_writer(writer);
 }

@@ -107,8 +107,8 @@ static void make_header(loom_buffer *b, loom_dtype dtype, uint32_t depth, const 
     b->data[9] = (char)(n >> 8);
 }
 
-loom_status *loom_npy_write(const char *path, loom_dtype dtype, uint32_t depth, const int64_t *extents,
-                            const void *data) {
+static loom_status *hold_array(const char *path, loom_dtype dtype, uint32_t depth, const int64_t *extents,
+                               const void *data, loom_file_set *set) {
     uint64_t bytes;
     LOOM_TRY(loom_bytes_of(dtype, depth, extents, &bytes));
     loom_writer *writer;
@@ -122,7 +122,12 @@ loom_status *loom_npy_write(const char *path, loom_dtype dtype, uint32_t depth, 
         loom_writer_abort(writer);
         return status;
     }
-    return loom_writer_commit(writer, false);
+    return loom_writer_hold(writer, false, set);
+}
+
+loom_status *loom_npy_write(const char *path, loom_dtype dtype, uint32_t depth, const int64_t *extents,
+                            const void *data) {
+    return hold_array(path, dtype, depth, extents, data, NULL);
 }
 
 /* "a.npy" -> "a.lengths.npy"; the n-th further level gets ".lengthsN". */
@@ -149,19 +154,28 @@ static uint32_t flat_shape(const loom_leaf *leaf, int64_t *extents) {
     return depth;
 }
 
-static loom_status *write_lengths(const char *path, const loom_leaf *leaf, uint32_t level, uint32_t nth) {
+static loom_status *hold_lengths(const char *path, const loom_leaf *leaf, uint32_t level, uint32_t nth,
+                                 loom_file_set *set) {
     char *file = lengths_path(path, nth);
-    loom_status *status = loom_npy_write(file, LOOM_I64, 1, &leaf->n_lengths[level], leaf->lengths[level]);
+    loom_status *status = hold_array(file, LOOM_I64, 1, &leaf->n_lengths[level], leaf->lengths[level], set);
     free(file);
     return status;
 }
 
-loom_status *loom_npy_write_leaf(const char *path, const loom_leaf *leaf) {
-    if (loom_leaf_is_regular(leaf)) return loom_npy_write(path, leaf->dtype, leaf->depth, leaf->extents, leaf->data);
+loom_status *loom_npy_hold_leaf(const char *path, const loom_leaf *leaf, loom_file_set *set) {
+    if (loom_leaf_is_regular(leaf)) return hold_array(path, leaf->dtype, leaf->depth, leaf->extents, leaf->data, set);
     int64_t extents[LOOM_MAX_DEPTH + 1];
     uint32_t depth = flat_shape(leaf, extents), nth = 0;
     for (uint32_t k = 0; k < leaf->depth; k++) {
-        if (leaf->extents[k] == LOOM_IRREGULAR) LOOM_TRY(write_lengths(path, leaf, k, nth++));
+        if (leaf->extents[k] == LOOM_IRREGULAR) LOOM_TRY(hold_lengths(path, leaf, k, nth++, set));
     }
-    return loom_npy_write(path, leaf->dtype, depth, extents, leaf->data);
+    return hold_array(path, leaf->dtype, depth, extents, leaf->data, set);
+}
+
+loom_status *loom_npy_write_leaf(const char *path, const loom_leaf *leaf) {
+    loom_file_set *set = loom_file_set_create();
+    loom_status *status = loom_npy_hold_leaf(path, leaf, set);
+    if (!status) status = loom_file_set_commit(set);
+    loom_file_set_destroy(set);
+    return status;
 }

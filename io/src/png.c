@@ -126,7 +126,7 @@ static loom_status *encode(const loom_png_picture *p, output *o) {
     return o->status;
 }
 
-loom_status *loom_png_write(const char *path, const loom_png_picture *picture) {
+loom_status *loom_png_hold(const char *path, const loom_png_picture *picture, loom_file_set *set) {
     if (picture->nx < 1 || picture->ny < 1 || picture->nx > LOOM_MAX_PNG_SIDE || picture->ny > LOOM_MAX_PNG_SIDE) {
         return loom_error(LOOM_E_LIMIT, "a PNG of %" PRId64 " x %" PRId64 " pixels; sides may be 1 to %d", picture->nx,
                           picture->ny, LOOM_MAX_PNG_SIDE);
@@ -138,5 +138,9 @@ loom_status *loom_png_write(const char *path, const loom_png_picture *picture) {
         loom_writer_abort(o.writer);
         return status;
     }
-    return loom_writer_commit(o.writer, false);
+    return loom_writer_hold(o.writer, false, set);
+}
+
+loom_status *loom_png_write(const char *path, const loom_png_picture *picture) {
+    return loom_png_hold(path, picture, NULL);
 }

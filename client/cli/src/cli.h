@@ -4,6 +4,7 @@
 #define LOOM_CLI_CLI_H
 
 #include "client/program.h"
+#include "common/file.h"
 #include "common/option.h"
 #include "session/session.h"
 
@@ -84,12 +85,18 @@ typedef struct cli_where {
         {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress, no summary and no warnings.", 0, 0}
 /* Before the run: whether the file of --stats, if one is wanted, can be written. */
 LOOM_MUST_USE loom_status *cli_check_stats(const cli_where *where);
-/* Writes the file of --stats, if one is wanted. */
+/* Holds the file of --stats, if one is wanted, with the other outputs. */
+LOOM_MUST_USE loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job, loom_file_set *files);
+/* cli_hold_stats alone, put in place. */
 LOOM_MUST_USE loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job);
 LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);
 
-/* For work outside a session: from now on SIGINT and SIGTERM are remembered, and cli_check_signals is LOOM_E_CANCELLED.
- */
+/* The end of a command that has outputs: all of its files are held, all it says is printed. Standard output first:
+ * where that takes it, the files are put in place; where anything fails, none of them is. */
+LOOM_MUST_USE loom_status *cli_commit(loom_file_set *files);
+
+/* For work outside a session: from now on the signals of common/signals.h are remembered, and cli_check_signals is
+ * LOOM_E_CANCELLED. */
 void cli_catch_signals(void);
 LOOM_MUST_USE loom_status *cli_check_signals(void);
 /* While files are written signals wait, so that no temporary file stays. */

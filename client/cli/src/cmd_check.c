@@ -52,7 +52,9 @@ static loom_status *format_file(loom_client_program *p, size_t i, const char *pa
     } else if (!in_place) {
         fwrite(text, 1, length, stdout);
     } else if (!same) {
+        cli_hold_signals(true);
         status = loom_file_write(path, text, length, false);
+        cli_hold_signals(false);
     }
     free(text);
     return status;

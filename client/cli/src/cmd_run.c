@@ -125,6 +125,18 @@ static loom_status *with_lengths(const run *r, loom_status *status) {
 
 /* ---- eval ---- */
 
+/* All outputs or none: files, what is printed, and statistics of the job, if it was one. */
+static loom_status *deliver(const run *r, const loom_value *result, const loom_job_result *job) {
+    loom_file_set *files = loom_file_set_create();
+    cli_hold_signals(true);
+    loom_status *status = loom_client_outputs_hold(r->out, result, stdout, files);
+    if (!status && job) status = cli_hold_stats(&r->where, job, files);
+    if (!status) status = cli_commit(files);
+    loom_file_set_destroy(files);
+    cli_hold_signals(false);
+    return status;
+}
+
 /* Errors carry the place in the text but know files by number only. */
 static loom_status *evaluate(const run *r) {
     const loom_program *p = r->program->program;
@@ -138,9 +150,7 @@ static loom_status *evaluate(const run *r) {
     loom_interp_options options = {0};
     if (!status) status = loom_interp_call(p, r->function, b->arguments, &options, &result, NULL);
     status = with_lengths(r, status);
-    cli_hold_signals(true);
-    if (!status) status = loom_client_outputs_write(r->out, result, stdout);
-    cli_hold_signals(false);
+    if (!status) status = deliver(r, result, NULL);
     loom_value_unref(result);
     return status;
 }
@@ -198,10 +208,7 @@ static loom_status *run_on_workers(const run *r) {
     loom_session_close(session);
     if (!status) {
         print_remarks(r, result);
-        cli_hold_signals(true);
-        status = loom_client_outputs_write(r->out, result->value, stdout);
-        cli_hold_signals(false);
-        if (!status) status = cli_write_stats(&r->where, result);
+        status = deliver(r, result->value, result);
     }
     loom_job_result_free(result);
     return status;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A site with the whole southern sky: 26.7 S, 116.7 E. */
 #define LONGITUDE (116.7 * M_PI / 180)
@@ -171,24 +172,35 @@ static char *list_path(const char *output) {
     return loom_xprintf("%.*s.sources.txt", (int)n, output);
 }
 
+/* Everything is on the disk. The observation takes its name last: names are all that can still fail. */
+static loom_status *put_in_place(const simulation *s, const char *list, loom_ms_writer **writer, loom_file_set *files) {
+    LOOM_TRY(cli_check_signals());
+    if (!s->quiet) {
+        printf("%s: %" PRId64 " rows of %" PRId64 " channels, %zu sources (%s)\n", s->output,
+               s->stations * (s->stations - 1) / 2 * s->times, s->channels, s->sky.n, list);
+    }
+    LOOM_TRY(cli_commit(files));
+    loom_ms_writer *last = *writer;
+    *writer = NULL;
+    loom_status *status = loom_ms_commit(last);
+    if (status) unlink(list);
+    return status;
+}
+
 static loom_status *simulate(simulation *s) {
     LOOM_TRY(set_up(s));
     cli_catch_signals();
     char *list = list_path(s->output);
+    loom_file_set *files = loom_file_set_create();
     loom_ms_writer *writer = NULL;
     loom_status *status = loom_client_check_writable(list, 0);
     if (!status) status = loom_ms_create(s->output, &s->layout, &writer);
     if (!status) status = observe_all(s, writer);
-    if (!status) {
-        status = loom_ms_commit(writer);
-    } else {
-        loom_ms_abort(writer);
-    }
-    if (!status) status = sky_write(list, &s->sky);
-    if (!status && !s->quiet) {
-        printf("%s: %" PRId64 " rows of %" PRId64 " channels, %zu sources (%s)\n", s->output,
-               s->stations * (s->stations - 1) / 2 * s->times, s->channels, s->sky.n, list);
-    }
+    if (!status) status = loom_ms_flush(writer);
+    if (!status) status = sky_hold(list, &s->sky, files);
+    if (!status) status = put_in_place(s, list, &writer, files);
+    if (status) loom_ms_abort(writer);
+    loom_file_set_destroy(files);
     free(list);
     return status;
 }

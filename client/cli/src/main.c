@@ -187,7 +187,7 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     loom_status *status = dispatch(argc, argv);
-    if (!status && fflush(stdout) != 0) status = loom_error_errno(LOOM_E_IO, errno, "writing to standard output");
+    if (!status) status = loom_stream_flush(stdout, "standard output");
     int code = status ? loom_code_exit(loom_status_code(status)) : 0;
     loom_status_print(status, stderr);
     loom_status_free(status);

@@ -63,8 +63,11 @@ void cli_progress_update(void *progress, const loom_job_progress *state) {
         draw(p, "waiting for a worker");
         return;
     }
-    n += (size_t)snprintf(text, sizeof text, "[%u/%u] %.60s", state->stage_index + 1, state->n_stages,
-                          state->stage ? state->stage : "");
+    if (state->n_stages == 0 || !state->stage || !*state->stage) {
+        draw(p, state->n_stages ? "starting" : "compiling");
+        return;
+    }
+    n += (size_t)snprintf(text, sizeof text, "[%u/%u] %.60s", state->stage_index + 1, state->n_stages, state->stage);
     if (state->elements_total > 0 && n < sizeof text) {
         n += (size_t)snprintf(text + n, sizeof text - n, "  %3.0f %%",
                               100.0 * (double)state->elements_done / (double)state->elements_total);

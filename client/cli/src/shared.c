@@ -1,6 +1,6 @@
 #include "cli.h"
-#include <pthread.h>
-#include <signal.h>
+#include "client/output.h"
+#include "common/signals.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,8 +80,9 @@ static void on_signal(int number) {
 void cli_catch_signals(void) {
     struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    for (int i = 0; i < LOOM_STOP_SIGNALS; i++) {
+        if (!loom_signal_is_ignored(loom_stop_signals[i])) sigaction(loom_stop_signals[i], &action, NULL);
+    }
 }
 
 loom_status *cli_check_signals(void) {
@@ -89,9 +90,13 @@ loom_status *cli_check_signals(void) {
 }
 
 void cli_hold_signals(bool hold) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    pthread_sigmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+    static sigset_t before;
+    hold ? loom_signals_hold(&before) : loom_signals_restore(&before);
+}
+
+/* ---- outputs ---- */
+
+loom_status *cli_commit(loom_file_set *files) {
+    LOOM_TRY(loom_stream_flush(stdout, "standard output"));
+    return loom_file_set_commit(files);
 }

@@ -131,7 +131,7 @@ void sky_make(int64_t n, double radius, sky_random *random, sky *to) {
     *to = made;
 }
 
-loom_status *sky_write(const char *path, const sky *from) {
+loom_status *sky_hold(const char *path, const sky *from, loom_file_set *files) {
     loom_buffer b = {0};
     loom_buffer_text(&b, "# offsets from the phase centre as direction cosines (arcsec, east and north), and Jy\n"
                          "# l  m  flux\n");
@@ -139,7 +139,7 @@ loom_status *sky_write(const char *path, const sky *from) {
         const sky_source *s = &from->sources[i];
         loom_buffer_printf(&b, "%.9g %.9g %.9g\n", s->l / ARCSEC, s->m / ARCSEC, s->flux);
     }
-    loom_status *status = loom_file_write(path, b.data, b.length, false);
+    loom_status *status = loom_file_set_put(files, path, b.data, b.length);
     loom_buffer_free(&b);
     return status;
 }

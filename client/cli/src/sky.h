@@ -2,7 +2,7 @@
 #ifndef LOOM_CLI_SKY_H
 #define LOOM_CLI_SKY_H
 
-#include "common/status.h"
+#include "common/file.h"
 #include "io/ms.h"
 
 /* A point source: direction cosines from the phase centre (l to the east, m to the north) and flux density in Jy. */
@@ -28,7 +28,8 @@ double sky_gaussian(sky_random *random); /* mean 0, deviation 1 */
 LOOM_MUST_USE loom_status *sky_read(const char *path, double ra, double dec, sky *to);
 /* n sources within `radius` radians of the phase centre, 0.5 to 5 Jy. */
 void sky_make(int64_t n, double radius, sky_random *random, sky *to);
-LOOM_MUST_USE loom_status *sky_write(const char *path, const sky *from);
+/* Writes a list that sky_read reads; in place with the other files of the set. */
+LOOM_MUST_USE loom_status *sky_hold(const char *path, const sky *from, loom_file_set *files);
 void sky_free(sky *s);
 
 /* Stations on a spiral of three arms within `extent` metres, jittered; ITRF positions around a site. */

@@ -22,7 +22,7 @@ loom_status *cli_check_stats(const cli_where *where) {
     return where->stats ? loom_client_check_writable(where->stats, 0) : NULL;
 }
 
-loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job) {
+loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job, loom_file_set *files) {
     if (!where->stats) return NULL;
     loom_buffer b = {0};
     loom_buffer_printf(
@@ -47,7 +47,15 @@ loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job)
         put_text(&b, job->remarks[i]);
     }
     loom_buffer_text(&b, "]}\n");
-    loom_status *status = loom_file_write(where->stats, b.data, b.length, false);
+    loom_status *status = loom_file_set_put(files, where->stats, b.data, b.length);
     loom_buffer_free(&b);
+    return status;
+}
+
+loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job) {
+    loom_file_set *files = loom_file_set_create();
+    loom_status *status = cli_hold_stats(where, job, files);
+    if (!status) status = loom_file_set_commit(files);
+    loom_file_set_destroy(files);
     return status;
 }

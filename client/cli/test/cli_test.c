@@ -133,7 +133,10 @@ LOOM_TEST(sky, lists) {
     LOOM_CHECK_EQ_INT(s.n, 2);
     LOOM_CHECK_NEAR(s.sources[1].m * 648000 / M_PI, 10.0, 1e-6);
     LOOM_CHECK_NEAR(s.sources[1].l, 0.0, 1e-12);
-    LOOM_OK(sky_write(path, &s));
+    loom_file_set *files = loom_file_set_create();
+    LOOM_OK(sky_hold(path, &s, files));
+    LOOM_OK(loom_file_set_commit(files));
+    loom_file_set_destroy(files);
     sky_free(&s);
     LOOM_OK(sky_read(path, 0, -M_PI / 4, &s));
     LOOM_CHECK_NEAR(s.sources[0].l * 648000 / M_PI, 10.0, 1e-6);

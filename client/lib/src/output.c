@@ -2,6 +2,7 @@
 #include "client/program.h"
 #include "common/buffer.h"
 #include "common/file.h"
+#include "common/signals.h"
 #include "io/npy.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -33,10 +34,18 @@ static char *folder_of(const char *path) {
     return slash == path ? loom_xstrdup("/") : loom_xprintf("%.*s", (int)(slash - path), path);
 }
 
-loom_status *loom_client_check_writable(const char *path, uint64_t bytes) {
-    loom_writer *writer;
-    LOOM_TRY(loom_writer_open(path, &writer));
+static loom_status *try_to_open(const char *path) {
+    sigset_t before;
+    loom_signals_hold(&before);
+    loom_writer *writer = NULL;
+    loom_status *status = loom_writer_open(path, &writer);
     loom_writer_abort(writer);
+    loom_signals_restore(&before);
+    return status;
+}
+
+loom_status *loom_client_check_writable(const char *path, uint64_t bytes) {
+    LOOM_TRY(try_to_open(path));
     char *folder = folder_of(path);
     struct statvfs room;
     loom_status *status = NULL;
@@ -76,6 +85,28 @@ static loom_status *find_leaf(const loom_client_outputs *o, const char *name, si
     return status;
 }
 
+/* "./a//b" is "a/b": spellings that people use, not links. */
+static bool same_path(const char *a, const char *b) {
+    while (*a && *b) {
+        while (a[0] == '.' && a[1] == '/') a += 2 + strspn(a + 2, "/");
+        while (b[0] == '.' && b[1] == '/') b += 2 + strspn(b + 2, "/");
+        size_t n = strcspn(a, "/");
+        if (n != strcspn(b, "/") || memcmp(a, b, n) != 0) return false;
+        a += n + strspn(a + n, "/");
+        b += n + strspn(b + n, "/");
+    }
+    return !*a && !*b;
+}
+
+static loom_status *check_distinct(const loom_client_outputs *o, const char *path) {
+    for (size_t i = 0; i < o->n_targets; i++) {
+        if (same_path(path, o->targets[i].path)) {
+            return loom_error(LOOM_E_USAGE, "two outputs cannot both be written to %s", path);
+        }
+    }
+    return NULL;
+}
+
 /* "K=FILE" or "FILE"; a '=' counts only before the first '/', so that odd file names can be given as ./a=b.npy. */
 static loom_status *add_target(loom_client_outputs *o, const char *given) {
     size_t name = strcspn(given, "=/");
@@ -88,6 +119,7 @@ static loom_status *add_target(loom_client_outputs *o, const char *given) {
         return loom_status_note(loom_error(LOOM_E_USAGE, "-o %s: results are written as .npy files", given),
                                 "hint: end the name with .npy");
     }
+    LOOM_TRY(check_distinct(o, path));
     LOOM_TRY(loom_client_check_writable(path, 0));
     o->targets[o->n_targets++] = (target){leaf, path};
     return NULL;
@@ -161,17 +193,17 @@ static const target *target_of(const loom_client_outputs *o, uint32_t leaf) {
     return NULL;
 }
 
-loom_status *loom_client_outputs_write(const loom_client_outputs *outputs, const loom_value *result, FILE *to) {
+loom_status *loom_client_outputs_hold(const loom_client_outputs *outputs, const loom_value *result, FILE *to,
+                                      loom_file_set *files) {
     for (size_t i = 0; i < outputs->n_targets; i++) {
         const char *name = outputs->leaves[outputs->targets[i].leaf].name;
         const loom_leaf *leaf = loom_value_find(result, name);
         if (!leaf) return loom_error(LOOM_E_INTERNAL, "the result has no column '%s'", name);
-        LOOM_TRY(loom_npy_write_leaf(outputs->targets[i].path, leaf));
+        LOOM_TRY(loom_npy_hold_leaf(outputs->targets[i].path, leaf, files));
     }
     for (uint32_t i = 0; i < outputs->n_leaves; i++) {
         const loom_leaf *leaf = loom_value_find(result, outputs->leaves[i].name);
         if (leaf && !target_of(outputs, i)) print_leaf(leaf, outputs->leaves[i].name[0] != '\0', to);
     }
-    if (fflush(to) != 0) return loom_error_errno(LOOM_E_IO, errno, "cannot print the result");
     return NULL;
 }

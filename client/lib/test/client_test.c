@@ -291,6 +291,7 @@ LOOM_TEST(output, parts_to_files_and_to_text) {
     LOOM_FAILS(outputs(f, "7=x.npy", NULL, &out), LOOM_E_USAGE);
     LOOM_FAILS(outputs(f, "1.a=x.txt", NULL, &out), LOOM_E_USAGE);
     LOOM_FAILS(outputs(f, "1.a=nowhere/x.npy", NULL, &out), LOOM_E_CANTCREATE);
+    LOOM_FAILS(outputs(f, "1.a=x.npy", "1.b=.//x.npy", &out), LOOM_E_USAGE);
     LOOM_OK(outputs(f, "1.a=x.npy", NULL, &out));
     loom_value *result;
     LOOM_OK(loom_value_create(3, &result));
@@ -301,7 +302,11 @@ LOOM_TEST(output, parts_to_files_and_to_text) {
     char *text = NULL;
     size_t n;
     FILE *to = open_memstream(&text, &n);
-    LOOM_OK(loom_client_outputs_write(out, result, to));
+    loom_file_set *files = loom_file_set_create();
+    LOOM_OK(loom_client_outputs_hold(out, result, to, files));
+    LOOM_CHECK(access("x.npy", F_OK) != 0);
+    LOOM_OK(loom_file_set_commit(files));
+    loom_file_set_destroy(files);
     fclose(to);
     LOOM_CHECK_STR(text, "0 = 5\n1.b = false\n");
     free(text);
@@ -329,7 +334,7 @@ LOOM_TEST(output, irregular_text) {
     char *text = NULL;
     size_t n;
     FILE *to = open_memstream(&text, &n);
-    LOOM_OK(loom_client_outputs_write(out, &value, to));
+    LOOM_OK(loom_client_outputs_hold(out, &value, to, NULL));
     fclose(to);
     LOOM_CHECK_STR(text, "[[1], [2, 3]]\n");
     free(text);

@@ -69,16 +69,34 @@ static loom_status *make_temporary(const char *under, char **folder) {
 
 /* ---- folders of sessions that were killed ---- */
 
-/* A folder whose lock nobody holds belongs to no session any more. Young ones may be about to be locked. */
-#define STALE_SECONDS 60
+/* A folder whose lock nobody holds belongs to no session any more. Young ones may be about to be locked; one that has
+ * been without a lock for so much longer was left by a session that was killed as it began, or as it removed it. */
+#define STALE_SECONDS    60
+#define UNLOCKED_SECONDS 3600
+
+/* Nothing but what sessions make: a folder of somebody else may have such a name too. */
+static bool looks_like_ours(const char *folder) {
+    static const char *const known[] = {".", "..", "arguments", "objects", "serve", "control", "store", "cache"};
+    DIR *dir = opendir(folder);
+    bool ours = dir != NULL;
+    for (const struct dirent *e; ours && (e = readdir(dir));) {
+        ours = false;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++) ours = ours || strcmp(e->d_name, known[i]) == 0;
+    }
+    if (dir) closedir(dir);
+    return ours;
+}
 
 static bool is_stale(const char *folder, const char *lock) {
     struct stat info;
     if (lstat(folder, &info) < 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) return false;
-    if (time(NULL) - info.st_mtime < STALE_SECONDS) return false;
+    if ((info.st_mode & 0777) != 0700) return false;
+    time_t age = time(NULL) - info.st_mtime;
+    if (age < STALE_SECONDS) return false;
     int fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    bool stale = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
-    if (fd >= 0) close(fd);
+    if (fd < 0) return errno == ENOENT && age >= UNLOCKED_SECONDS && looks_like_ours(folder);
+    bool stale = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    close(fd);
     return stale;
 }
 
@@ -97,15 +115,18 @@ static void sweep(const char *under) {
 }
 
 /* Held until the process ends, however it does. */
-static int lock_folder(const char *folder) {
+static loom_status *lock_folder(const char *folder, int *lock) {
     char *path = loom_xprintf("%s/owner", folder);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    free(path);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        close(fd);
-        fd = -1;
+    loom_status *status = NULL;
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot lock %s", path);
+        if (fd >= 0) close(fd);
+    } else {
+        *lock = fd;
     }
-    return fd;
+    free(path);
+    return status;
 }
 
 static bool shm_has_room(void) {
@@ -119,11 +140,17 @@ static loom_status *make_folders(loom_session *s) {
     if (!temporary || !temporary[0]) temporary = "/tmp";
     sweep(temporary);
     LOOM_TRY(make_temporary(temporary, &s->folder));
-    s->locks[0] = lock_folder(s->folder);
+    LOOM_TRY(lock_folder(s->folder, &s->locks[0]));
+    sweep("/dev/shm");
     if (shm_has_room()) {
-        sweep("/dev/shm");
-        loom_status_free(make_temporary("/dev/shm", &s->shm));
-        if (s->shm) s->locks[1] = lock_folder(s->shm);
+        loom_status *status = make_temporary("/dev/shm", &s->shm);
+        if (!status) status = lock_folder(s->shm, &s->locks[1]);
+        if (status && s->shm) {
+            loom_remove_tree(s->shm);
+            free(s->shm);
+            s->shm = NULL;
+        }
+        loom_status_free(status);
     }
     s->arguments = loom_xprintf("%s/arguments", s->shm ? s->shm : s->folder);
     return loom_make_directories(s->arguments, 0700);

@@ -11,9 +11,11 @@
 #ifndef LOOM_SESSION_IMPL_H
 #define LOOM_SESSION_IMPL_H
 
+#include "common/signals.h"
 #include "control.pb-c.h"
 #include "proto/packet.h"
 #include "proto/socket.h"
+#include "rate.h"
 #include "session/session.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -37,12 +39,6 @@ typedef struct loom_session_part {
     loom_status *status; /* of mapping it */
 } loom_session_part;
 
-typedef struct loom_progress_sample {
-    double at;
-    int64_t elements;
-} loom_progress_sample;
-#define LOOM_PROGRESS_SAMPLES 24
-
 typedef struct loom_session_job {
     struct loom_session_job *next;
     uint64_t ticket, job; /* job: 0 until the daemon has said it */
@@ -59,8 +55,7 @@ typedef struct loom_session_job {
     loom_job_progress progress;
     char *stage;
     bool progressed;
-    loom_progress_sample samples[LOOM_PROGRESS_SAMPLES];
-    size_t n_samples;
+    loom_rate rate;
     double read_seconds; /* of the reader */
 } loom_session_job;
 
@@ -92,7 +87,8 @@ struct loom_session {
     uv_loop_t loop;
     uv_async_t called;
     uv_timer_t beat, closing_timer;
-    uv_signal_t signals[2];
+    uv_signal_t signals[LOOM_STOP_SIGNALS];
+    int n_signals;
     void *zmq;
     loom_socket *control, *serve;
     loom_child **children;

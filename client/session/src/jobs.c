@@ -27,40 +27,34 @@ static void on_submitted(loom_session *s, const Wire__Submitted *m) {
     }
 }
 
-static double rate_of(loom_session_job *job, int64_t elements) {
-    double now = loom_seconds();
-    if (job->n_samples && job->samples[job->n_samples - 1].elements > elements)
-        job->n_samples = 0; /* a new traversal */
-    if (job->n_samples == LOOM_PROGRESS_SAMPLES) {
-        memmove(job->samples, job->samples + 1, (LOOM_PROGRESS_SAMPLES - 1) * sizeof *job->samples);
-        job->n_samples--;
-    }
-    job->samples[job->n_samples++] = (loom_progress_sample){now, elements};
-    double seconds = now - job->samples[0].at;
-    return seconds > 0.2 ? (double)(elements - job->samples[0].elements) / seconds : 0;
+/* Between two stages none runs: the one that ended is shown until the next begins. */
+static bool no_stage(const Wire__Progress *m) {
+    return !m->stage[0] && m->stage_index == 0 && m->blocks_total == 0;
 }
 
 static void on_progress(loom_session *s, const Wire__Progress *m) {
     loom_session_job *job = find_job(s, m->job);
     if (!job) return;
-    if (!job->stage || strcmp(job->stage, m->stage) != 0) {
+    loom_job_progress *p = &job->progress;
+    p->n_stages = m->n_stages;
+    p->workers = m->workers;
+    p->releases = m->releases;
+    job->progressed = true;
+    if (job->stage && no_stage(m)) return;
+    double now = loom_seconds();
+    if (!job->stage || strcmp(job->stage, m->stage) != 0 || p->stage_index != m->stage_index) {
         free(job->stage);
         job->stage = loom_xstrdup(m->stage);
-        job->n_samples = 0;
+        loom_rate_reset(&job->rate);
     }
-    loom_job_progress *p = &job->progress;
+    loom_rate_add(&job->rate, now, m->elements_done);
     p->stage_index = m->stage_index;
-    p->n_stages = m->n_stages;
     p->blocks_done = m->blocks_done;
     p->blocks_total = m->blocks_total;
     p->elements_done = m->elements_done;
     p->elements_total = m->elements_total;
-    p->elements_per_second = rate_of(job, m->elements_done);
-    p->seconds_left =
-        p->elements_per_second > 0 ? (double)(p->elements_total - p->elements_done) / p->elements_per_second : -1;
-    p->workers = m->workers;
-    p->releases = m->releases;
-    job->progressed = true;
+    p->elements_per_second = loom_rate_per_second(&job->rate, now);
+    p->seconds_left = loom_rate_seconds_left(&job->rate, now, m->elements_total);
 }
 
 static void on_part(loom_session *s, const Wire__Part *m) {

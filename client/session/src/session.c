@@ -164,7 +164,7 @@ static void do_close(loom_session *s, void *unused) {
     loom_socket_close(s->control, 100);
     s->control = NULL;
     uv_close((uv_handle_t *)&s->beat, NULL);
-    for (int i = 0; i < 2 && !s->options.no_signals; i++) uv_close((uv_handle_t *)&s->signals[i], NULL);
+    for (int i = 0; i < s->n_signals; i++) uv_close((uv_handle_t *)&s->signals[i], NULL);
     uv_timer_start(&s->closing_timer, on_closing, 0, 5);
 }
 
@@ -185,11 +185,12 @@ static void start_handles(loom_session *s) {
     uv_timer_init(&s->loop, &s->closing_timer);
     s->beat.data = s->closing_timer.data = s;
     uv_timer_start(&s->beat, on_beat, LOOM_SESSION_BEAT_MS, LOOM_SESSION_BEAT_MS);
-    static const int numbers[] = {SIGINT, SIGTERM};
-    for (int i = 0; i < 2 && !s->options.no_signals; i++) {
-        uv_signal_init(&s->loop, &s->signals[i]);
-        s->signals[i].data = s;
-        uv_signal_start(&s->signals[i], on_signal, numbers[i]);
+    for (int i = 0; i < LOOM_STOP_SIGNALS && !s->options.no_signals; i++) {
+        if (loom_signal_is_ignored(loom_stop_signals[i])) continue;
+        uv_signal_t *handle = &s->signals[s->n_signals++];
+        uv_signal_init(&s->loop, handle);
+        handle->data = s;
+        uv_signal_start(handle, on_signal, loom_stop_signals[i]);
     }
 }
 

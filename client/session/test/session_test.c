@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -822,29 +823,44 @@ LOOM_TEST(session, leaves_no_process_and_no_folder) {
     free_job(&j);
 }
 
-/* What a killed client of a public daemon left is removed by the next one, once it is old enough. */
+static char *make_old(const char *folder, const char *name, const char *content, long age) {
+    char *path = loom_xprintf("%s/%s", folder, name);
+    LOOM_OK(loom_make_directories(path, 0700));
+    char *inside = loom_xprintf("%s/%s", path, content);
+    if (*content) LOOM_OK(loom_file_write(inside, "", 0, false));
+    struct timespec times[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
+    LOOM_CHECK(utimensat(AT_FDCWD, path, times, 0) == 0);
+    free(inside);
+    return path;
+}
+
+/* What a killed client of a public daemon left is removed by the next one, once it is old enough; what no session made
+ * is not, whatever its name. */
 LOOM_TEST(session, folders_of_dead_sessions_are_swept) {
-    char *folder = loom_xstrdup("/tmp/loom-sweep-XXXXXX");
+    static const struct {
+        const char *name, *content;
+        long age;
+        bool goes;
+    } folders[] = {{"gridloom-old", "owner", 1000, true},    {"gridloom-young", "owner", 1, false},
+                   {"gridloom-begun", "", 1000, false},      {"gridloom-empty", "", 10000, true},
+                   {"gridloom-left", "serve", 10000, true},  {"gridloom-user", "notes.txt", 10000, false},
+                   {"gridloom-held", "owner", 10000, false}, {"other-old", "owner", 10000, false}};
+    char *folder = loom_xstrdup("/tmp/loom-sweep-XXXXXX"), *paths[8];
     LOOM_CHECK(mkdtemp(folder));
+    for (int i = 0; i < 8; i++) paths[i] = make_old(folder, folders[i].name, folders[i].content, folders[i].age);
+    char *lock = loom_xprintf("%s/owner", paths[6]);
+    int held = open(lock, O_RDWR | O_CLOEXEC);
+    LOOM_CHECK_EQ_INT(flock(held, LOCK_EX), 0);
     setenv("TMPDIR", folder, 1);
-    static const char *const names[] = {"gridloom-old", "gridloom-young", "gridloom-unlocked", "other-old"};
-    for (int i = 0; i < 4; i++) {
-        char *path = loom_xprintf("%s/%s", folder, names[i]);
-        LOOM_OK(loom_make_directories(path, 0700));
-        char *lock = loom_xprintf("%s/owner", path);
-        if (i != 2) LOOM_OK(loom_file_write(lock, "", 0, false));
-        struct timespec times[2] = {{.tv_sec = time(NULL) - (i == 1 ? 1 : 1000)},
-                                    {.tv_sec = time(NULL) - (i == 1 ? 1 : 1000)}};
-        LOOM_CHECK(utimensat(AT_FDCWD, path, times, 0) == 0);
-        free(lock);
-        free(path);
-    }
     loom_session_close(open_session(1, "0"));
-    LOOM_CHECK_EQ_INT(count_entries(folder), 3);
-    char *path = loom_xprintf("%s/gridloom-old", folder);
-    LOOM_CHECK(access(path, F_OK) != 0);
-    free(path);
     unsetenv("TMPDIR");
+    for (int i = 0; i < 8; i++) {
+        if ((access(paths[i], F_OK) != 0) != folders[i].goes) fprintf(stderr, "%s\n", folders[i].name);
+        LOOM_CHECK_EQ_INT(access(paths[i], F_OK) != 0, folders[i].goes);
+        free(paths[i]);
+    }
+    close(held);
+    free(lock);
     loom_remove_tree(folder);
     free(folder);
 }

@@ -5,6 +5,7 @@
 
 #include "common/status.h"
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Reads at most `limit` bytes; larger files are an error. Caller frees. A NUL is added beyond the length. */
 LOOM_MUST_USE loom_status *loom_file_read(const char *path, uint64_t limit, char **data, size_t *length);
@@ -25,6 +26,20 @@ LOOM_MUST_USE loom_status *loom_writer_put(loom_writer *writer, const void *data
 const char *loom_writer_temporary(const loom_writer *writer);
 LOOM_MUST_USE loom_status *loom_writer_commit(loom_writer *writer, bool sync); /* frees the writer, also on failure */
 void loom_writer_abort(loom_writer *writer);                                   /* frees the writer; NULL is fine */
+
+/* Several files that are put in place together: all of them or none. Each is written in full under its temporary name
+ * and held; commit renames, and takes back what it has renamed where one name fails. Devices and pipes are written when
+ * they are held. One thread at a time. */
+typedef struct loom_file_set loom_file_set;
+loom_file_set *loom_file_set_create(void);
+/* In place of loom_writer_commit; frees the writer, also on failure. Without a set (NULL) it commits. */
+LOOM_MUST_USE loom_status *loom_writer_hold(loom_writer *writer, bool sync, loom_file_set *set);
+LOOM_MUST_USE loom_status *loom_file_set_put(loom_file_set *set, const char *path, const void *data, size_t length);
+LOOM_MUST_USE loom_status *loom_file_set_commit(loom_file_set *set);
+void loom_file_set_destroy(loom_file_set *set); /* removes what was not put in place; NULL is fine */
+
+/* Writes out what was printed to `stream`; LOOM_E_IO if any of it, now or earlier, did not arrive. */
+LOOM_MUST_USE loom_status *loom_stream_flush(FILE *stream, const char *name);
 
 LOOM_MUST_USE loom_status *loom_make_directories(const char *path, unsigned mode);
 void loom_remove_tree(const char *path); /* best effort, does not follow links */

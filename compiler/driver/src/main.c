@@ -131,9 +131,11 @@ static loom_status *explain(const char *stage, const char *entry, const char *co
     }
     loom_explain_request request = {.stage = stage, .entry = entry, .files = files, .n_files = (size_t)n};
     if (!status) status = loom_driver_explain(arena, &request, &diagnostics, stdout);
-    fflush(stdout);
+    loom_status *lost = loom_stream_flush(stdout, "standard output");
     loom_diagnostics_print(&diagnostics, files, (size_t)n, stderr);
     loom_arena_destroy(arena);
+    if (!status) return lost;
+    loom_status_free(lost);
     return status;
 }
 

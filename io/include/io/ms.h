@@ -100,6 +100,8 @@ typedef struct loom_ms_writer loom_ms_writer;
 /* Writes path.tmp-PID and renames at the end; refuses a path that exists. */
 LOOM_MUST_USE loom_status *loom_ms_create(const char *path, const loom_ms_layout *layout, loom_ms_writer **writer);
 LOOM_MUST_USE loom_status *loom_ms_put(loom_ms_writer *writer, const loom_ms_rows *rows);
+/* After the last put: everything is on the disk, and commit only renames. It may be left out. */
+LOOM_MUST_USE loom_status *loom_ms_flush(loom_ms_writer *writer);
 LOOM_MUST_USE loom_status *loom_ms_commit(loom_ms_writer *writer); /* frees the writer, also on failure */
 void loom_ms_abort(loom_ms_writer *writer);                        /* NULL is fine */
 

@@ -4,7 +4,7 @@
 #define LOOM_IO_PNG_H
 
 #include "common/dtype.h"
-#include "common/status.h"
+#include "common/file.h"
 
 typedef enum loom_png_colours {
     LOOM_PNG_GREY,
@@ -23,5 +23,7 @@ typedef struct loom_png_picture {
 #define LOOM_MAX_PNG_SIDE 65535
 
 LOOM_MUST_USE loom_status *loom_png_write(const char *path, const loom_png_picture *picture);
+/* The same, put in place with the other files of `set`. */
+LOOM_MUST_USE loom_status *loom_png_hold(const char *path, const loom_png_picture *picture, loom_file_set *set);
 
 #endif

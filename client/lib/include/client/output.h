@@ -3,6 +3,7 @@
 #ifndef LOOM_CLIENT_OUTPUT_H
 #define LOOM_CLIENT_OUTPUT_H
 
+#include "common/file.h"
 #include "common/option.h"
 #include "common/value.h"
 #include "compiler/ir/core.h"
@@ -14,13 +15,15 @@ typedef struct loom_client_outputs loom_client_outputs;
 LOOM_MUST_USE loom_status *loom_client_outputs_create(const loom_program *p, uint32_t function,
                                                       const loom_option_list *given, loom_client_outputs **outputs);
 void loom_client_outputs_free(loom_client_outputs *outputs); /* NULL is fine */
-/* Writes the files and prints what has none: scalars, short arrays in full, long ones by their shape. */
-LOOM_MUST_USE loom_status *loom_client_outputs_write(const loom_client_outputs *outputs, const loom_value *result,
-                                                     FILE *to);
+/* Writes the files, held in `files`, and prints what has none: scalars, short arrays in full, long ones by their shape.
+ * The caller flushes `to` and commits. */
+LOOM_MUST_USE loom_status *loom_client_outputs_hold(const loom_client_outputs *outputs, const loom_value *result,
+                                                    FILE *to, loom_file_set *files);
 /* "3", "0.25", "1+2i", "true": reads back as the same value. */
 void loom_client_print_scalar(loom_dtype dtype, const void *at, FILE *to);
 
-/* Whether a file of `bytes` bytes can be made at `path`: the folder takes it, and the disk has room. Leaves nothing. */
+/* Whether a file of `bytes` bytes can be made at `path`: the folder takes it, and the disk has room. Leaves nothing,
+ * signals of common/signals.h included. */
 LOOM_MUST_USE loom_status *loom_client_check_writable(const char *path, uint64_t bytes);
 
 #endif

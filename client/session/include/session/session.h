@@ -18,7 +18,7 @@
  * LIFETIME. What a description points to (program, values, sources) must live until the job's wait has returned or the
  * session is closed. The session takes references to values, never ownership of sources.
  *
- * SIGNALS. While a session is open it handles SIGINT and SIGTERM: the first one cancels running jobs, so that
+ * SIGNALS. While a session is open it handles those of common/signals.h: the first one cancels running jobs, so that
  * loom_session_wait returns LOOM_E_CANCELLED (and waits begun later do at once); loom_session_interrupted tells a
  * command that is between two waits. A second one takes daemon, workers and temporary folders down and ends the process
  * as the signal would have. Children never outlive the process, whatever kills it.
@@ -45,7 +45,7 @@ typedef struct loom_session_options {
                                executable,   or $GRIDLOOM_BIN */
     double connect_timeout; /* seconds until a daemon that does not answer is LOOM_E_UNAVAILABLE; 0: 10 */
     bool insecure;          /* tcp:// endpoints are refused unless this is said aloud */
-    bool no_signals;        /* leave SIGINT and SIGTERM alone (tests, libraries) */
+    bool no_signals;        /* leave signals alone (tests, libraries) */
 } loom_session_options;
 
 /* Returns when the daemon has answered; workers may still be starting (a job waits for them). Errors: UNAVAILABLE, OS,
@@ -59,12 +59,12 @@ bool loom_session_interrupted(const loom_session *session); /* a signal has come
 /* ---- jobs ---- */
 
 typedef struct loom_job_progress {
-    const char *stage; /* label of what runs, for people */
+    const char *stage; /* label of what runs, or of what ran last, for people; "": nothing has run yet */
     uint32_t stage_index, n_stages;
     int64_t blocks_done, blocks_total;     /* of the running traversal; total 0: not a traversal */
     int64_t elements_done, elements_total; /* likewise */
     double elements_per_second;            /* over the last seconds; 0: not known yet */
-    double seconds_left;                   /* of the running traversal; negative: not known */
+    double seconds_left;                   /* of the running traversal; negative: not known. Counts down between blocks */
     double seconds;                        /* since the job was submitted */
     uint32_t workers;                      /* registered now; 0: the job waits for one */
     int64_t releases;                      /* blocks leased again so far */

@@ -1,0 +1,195 @@
+#!/usr/bin/python3
+"""What a command leaves when it fails, or is ended by a signal, while it writes: all of its outputs or none of them, and no
+temporary file; what it cannot print is an error of every command."""
+# timeout: 300
+# sanitize: asan
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+BIN = os.environ["GRIDLOOM_BIN"]
+TMP = os.path.join(os.environ["LOOM_TMP"], "cli_outputs")
+SLOW = 5 if "asan" in BIN or "tsan" in BIN else 1
+GRIDLOOM = os.path.join(BIN, "gridloom")
+STOP = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU"]
+PROGRAM = """entry main (n: i64) : ([]f64, []f64) = (replicate n 1, replicate n 2)
+entry scalar (n: i64) : (i64, []f64) = (n, replicate n 3)
+"""
+failed = []
+
+
+def path(name):
+    return os.path.join(TMP, name)
+
+
+def check(holds, what):
+    if not holds:
+        failed.append(what)
+        print("failed: " + what)
+
+
+def gridloom(*arguments, **more):
+    more.setdefault("stdout", subprocess.PIPE)
+    return subprocess.run([GRIDLOOM] + list(arguments), cwd=TMP, stderr=subprocess.PIPE, text=True, timeout=120, **more)
+
+
+# ---- standard output ----
+
+def printing():
+    """Everything that prints, to a device that takes nothing and to a descriptor that is closed."""
+    stages = ["ast", "core", "simplified", "stages", "shapes", "lifted", "fused", "schedule", "llvm", "plan"]
+    commands = [["explain", "p.weft", "--entry", "main", "--stage", s] for s in stages]
+    commands += [["check", "p.weft"], ["fmt", "p.weft"], ["eval", "p.weft", "--entry", "scalar", "--arg", "n=3"],
+                 ["run", "p.weft", "--entry", "scalar", "--arg", "n=3"], ["--help"], ["--version"], ["help", "run"], ["run", "--help"],
+                 ["help", "--man", "run"]]
+    for c in commands:
+        with open("/dev/full", "w") as full:
+            p = gridloom(*c, stdout=full)
+        check(p.returncode == 74 and "standard output" in p.stderr, "%s > /dev/full: exit %d: %s" % (" ".join(c), p.returncode, p.stderr))
+        p = gridloom(*c, stdout=None, preexec_fn=lambda: os.close(1))
+        check(p.returncode == 74, "%s >&-: exit %d: %s" % (" ".join(c), p.returncode, p.stderr))
+    for program in ("gridloomd", "gridloom-worker", "gridloom-compile"):
+        with open("/dev/full", "w") as full:
+            p = subprocess.run([os.path.join(BIN, program), "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
+        check(p.returncode == 74, "%s --help > /dev/full: exit %d: %s" % (program, p.returncode, p.stderr))
+
+
+# ---- all or none ----
+
+def left(folder):
+    return sorted(os.listdir(path(folder)))
+
+
+def outputs_without_stdout():
+    """What was to be printed is an output too."""
+    os.makedirs(path("none"))
+    for command in ("eval", "run"):
+        with open("/dev/full", "w") as full:
+            p = gridloom(command, "p.weft", "--entry", "scalar", "--arg", "n=3", "-o", "1=none/a.npy", stdout=full)
+        check(p.returncode == 74 and left("none") == [], "%s > /dev/full: exit %d, left %s" % (command, p.returncode, left("none")))
+    with open("/dev/full", "w") as full:
+        p = gridloom("simulate", "-o", "none/s.ms", "--stations", "3", "--times", "2", stdout=full)
+    check(p.returncode == 74 and left("none") == [], "simulate > /dev/full: exit %d, left %s" % (p.returncode, left("none")))
+    p = gridloom("eval", "p.weft", "--entry", "main", "--arg", "n=3", "-o", "0=none/a.npy", "-o", "1=./none/a.npy")
+    check(p.returncode == 64 and left("none") == [], "two outputs in one file: exit %d: %s" % (p.returncode, p.stderr))
+
+
+def outputs_on_a_small_disk():
+    """The first output fits, the second does not; one that was there is as it was."""
+    small = path("small")
+    os.makedirs(small)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "t", small], capture_output=True).returncode:
+        print("a small disk: no file system can be mounted here")
+        return
+    try:
+        for command in ("eval", "run"):
+            for before in ([], ["a.npy"]):
+                for name in before:
+                    np.save(path("small/" + name), np.zeros(2))
+                p = gridloom(command, "p.weft", "--entry", "main", "--arg", "n=16000", "-o", "0=small/a.npy", "-o", "1=small/b.npy")
+                check(p.returncode == 74 and "b.npy" in p.stderr, "%s on a small disk: exit %d: %s" % (command, p.returncode, p.stderr))
+                check(left("small") == before, "%s on a small disk leaves %s" % (command, left("small")))
+                check(not before or np.load(path("small/a.npy")).size == 2, "%s replaces the output that fits" % command)
+                for name in left("small"):
+                    os.remove(path("small/" + name))
+            p = gridloom(command, "p.weft", "--entry", "main", "--arg", "n=10000", "-o", "0=small/a.npy", "-o", "1=small/b.npy")
+            check(p.returncode == 0 and left("small") == ["a.npy", "b.npy"], "%s that fits: exit %d: %s" % (command, p.returncode, p.stderr))
+            for name in left("small"):
+                os.remove(path("small/" + name))
+        p = gridloom("run", "p.weft", "--entry", "main", "--arg", "n=11000", "-o", "0=small/a.npy", "-o", "1=small/b.npy", "--stats",
+                     "small/no/stats.json")
+        check(p.returncode == 73 and left("small") == [], "statistics nowhere: exit %d: %s" % (p.returncode, p.stderr))
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+# ---- signals ----
+
+def interrupt(what, number, command, folder, ready):
+    """Sends the signal as soon as `ready` holds, which it does only while something is being written."""
+    os.makedirs(path(folder))
+    p = subprocess.Popen([GRIDLOOM] + command, cwd=TMP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.time() + 60
+    while time.time() < until and p.poll() is None and not ready():
+        time.sleep(0.001)
+    check(p.poll() is None, "%s ended before the signal" % what)
+    p.send_signal(number)
+    err = p.communicate(timeout=60 * SLOW)[1]
+    temporary = [f for f in left(folder) if ".tmp-" in f]
+    check(not temporary, "%s leaves %s" % (what, temporary))
+    complete = left(folder)
+    shutil.rmtree(path(folder))
+    return p.returncode, err, complete
+
+
+def signals():
+    for name in STOP:
+        number = getattr(signal, name)
+        simulate = ["simulate", "-o", "s/s.ms", "--stations", "40", "--times", "4000", "--channels", "8", "--quiet"]
+        code, err, kept = interrupt("simulate at " + name, number, simulate, "s", lambda: left("s") and time.sleep(0.3) is None)
+        check(code == 130 and not kept, "simulate at %s: exit %s, left %s: %s" % (name, code, kept, err))
+        evaluate = ["eval", "big.weft", "--arg", "xs=big.npy", "-o", "0=e/a.npy", "-o", "1=e/b.npy"]
+        code, err, kept = interrupt("eval at " + name, number, evaluate, "e", lambda: [f for f in left("e") if "a.npy.tmp" in f and
+                                                                                     os.path.getsize(path("e/" + f)) > 4096])
+        check(code in (-number, 130) and kept in ([], ["a.npy", "b.npy"]), "eval at %s: exit %s, left %s" % (name, code, kept))
+    for name in ("SIGHUP", "SIGUSR1"):
+        p = start_slow()
+        p.send_signal(getattr(signal, name))
+        err = p.communicate(timeout=60 * SLOW)[1]
+        check(p.returncode == 130 and left("t") == [], "run at %s: exit %s, left %s: %s" % (name, p.returncode, left("t"), err))
+
+
+def start_slow():
+    os.makedirs(path("t"), exist_ok=True)
+    p = subprocess.Popen([GRIDLOOM, "run", "slow.weft", "--stream", "xs=x.npy", "--block", "100"], cwd=TMP, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=path("t")))
+    time.sleep(1.5 * SLOW)
+    return p
+
+
+def ignored():
+    """As nohup starts a command."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        code, err, kept = interrupt("simulate under nohup", signal.SIGHUP, ["simulate", "-o", "s/s.ms", "--stations", "20", "--times", "400"],
+                                    "s", lambda: left("s"))
+        check(code == 0 and "s.ms" in kept, "simulate under nohup: exit %s, left %s: %s" % (code, kept, err))
+        p = start_slow()
+        p.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        check(p.poll() is None, "run under nohup is ended by SIGHUP")
+        p.terminate()
+        p.communicate(timeout=60 * SLOW)
+        check(p.returncode == 130, "run under nohup at SIGTERM: exit %s" % p.returncode)
+    finally:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def main():
+    shutil.rmtree(TMP, ignore_errors=True)
+    os.makedirs(TMP)
+    for name, text in (("p", PROGRAM), ("big", "entry main (xs: []f64) : ([]f64, []f64) = (xs, xs)\n"),
+                       ("slow", "entry slow (xs: seq f64) : f64 =\n"
+                        "  fold_seq (+) 0 (map_seq (\\x -> loop y = x for i < 400000 do f64.sin (y + f64 i)) xs)\n")):
+        with open(path(name + ".weft"), "w") as f:
+            f.write(text)
+    np.save(path("big.npy"), np.zeros(1 << 24))
+    np.save(path("x.npy"), np.zeros(100000))
+    printing()
+    outputs_without_stdout()
+    outputs_on_a_small_disk()
+    signals()
+    ignored()
+    shutil.rmtree(TMP)
+    print("failed: %d" % len(failed) if failed else "ok")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
