@@ -86,12 +86,23 @@ static void on_graph(void *user, loom_status *error, const void *bytes, size_t l
     }
 }
 
-/* Values of `n` slots that are small enough to be looked at; NULL for the others. */
+static bool has_scalars(const loom_value *value) {
+    for (uint32_t i = 0; i < value->n_leaves; i++) {
+        if (value->leaves[i].depth == 0) return true;
+    }
+    return false;
+}
+
+/* Values of `n` slots that a compiler can look at: small ones with a scalar in them; NULL for the others. Elements of
+ * arrays are never compiled in, so that one plan serves whatever an array holds. */
 static loom_value **small_values(loom_job *job, const uint32_t *slots, uint32_t n) {
     loom_value **values = loom_xcalloc(n + 1, sizeof *values);
     for (uint32_t i = 0; i < n; i++) {
         loom_held_object *object = job->slots[slots ? slots[i] : i];
         if (object) values[i] = loom_held_object_small_value(object);
+        if (!values[i] || has_scalars(values[i])) continue;
+        loom_value_unref(values[i]);
+        values[i] = NULL;
     }
     return values;
 }

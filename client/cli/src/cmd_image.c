@@ -1,10 +1,9 @@
-/* image: an observation in, a dirty image out. Everything that can be refused is refused before the job starts; the
- * program (client/programs/image.weft) does the rest, counts included. */
+/* image: an observation in, images out. Everything that can be refused is refused before the first job starts; the
+ * program (client/programs/image.weft) does the rest, counts included, a plane of the image at a time. */
 #include "client/output.h"
 #include "common/buffer.h"
 #include "common/clock.h"
-#include "embedded.h"
-#include "image.h"
+#include "image_job.h"
 #include "io/observation.h"
 #include "io/png.h"
 #include <inttypes.h>
@@ -12,24 +11,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct image_job {
+typedef struct imaging {
     image_request request;
-    loom_source *source;
+    image_job job;
     loom_ms_info *info;
-    loom_client_program *program;
-    loom_job_result *result;
-    image_counts counts;
+    image_planes planes;
+    loom_job_result *grid;
+    loom_job_result total; /* seconds and numbers of all jobs; what it points to is the first plane's */
     image_seconds seconds;
     double started;
-} image_job;
+} imaging;
 
 /* ---- the request ---- */
 
-static loom_status *check_weight(const char *weight) {
-    if (strcmp(weight, "natural") == 0) return NULL;
-    return loom_status_note(
-        loom_error(LOOM_E_USAGE, "--weight %s: this version images with natural weights only", weight),
-        "hint: --weight natural");
+/* No two outputs of one name. */
+static loom_status *check_names(const image_request *r) {
+    const char *const names[] = {r->output, r->psf, r->png, r->grid};
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (!names[i] || !names[k] || strcmp(names[i], names[k]) != 0) continue;
+            return loom_error(LOOM_E_USAGE, "two outputs cannot both be written to %s", names[i]);
+        }
+    }
+    return NULL;
+}
+
+static loom_status *check_grid(const image_request *r) {
+    if (!r->grid) return NULL;
+    LOOM_TRY(image_check_grid(r));
+    if (r->n_products * r->channels_out > 1) return loom_error(LOOM_E_USAGE, "--grid: of one plane only");
+    return loom_client_check_writable(r->grid, (uint64_t)(r->ny / 2 + 1) * (uint64_t)r->nx * 24);
 }
 
 static loom_status *check_outputs(const image_request *r) {
@@ -40,14 +51,19 @@ static loom_status *check_outputs(const image_request *r) {
     if (strcmp(r->colours, "grey") != 0 && strcmp(r->colours, "inferno") != 0) {
         return loom_error(LOOM_E_USAGE, "--colours %s: grey or inferno", r->colours);
     }
-    if (r->png && strcmp(r->png, r->output) == 0) {
-        return loom_error(LOOM_E_USAGE, "FITS and PNG cannot both be written to %s", r->png);
-    }
+    LOOM_TRY(check_names(r));
     if (r->png && (r->nx > LOOM_MAX_PNG_SIDE || r->ny > LOOM_MAX_PNG_SIDE)) {
         return loom_error(LOOM_E_USAGE, "--png: a picture's sides have at most %d pixels", LOOM_MAX_PNG_SIDE);
     }
-    loom_fits_image shape = {.dtype = r->epsilon >= 1e-5 ? LOOM_F32 : LOOM_F64, .nx = r->nx, .ny = r->ny};
+    loom_fits_image shape = {.dtype = r->epsilon >= 1e-5 ? LOOM_F32 : LOOM_F64,
+                             .nx = r->nx,
+                             .ny = r->ny,
+                             .n_frequencies = r->channels_out,
+                             .n_stokes = r->n_products};
     LOOM_TRY(loom_client_check_writable(r->output, loom_fits_bytes(&shape)));
+    shape.n_stokes = 1;
+    if (r->psf) LOOM_TRY(loom_client_check_writable(r->psf, loom_fits_bytes(&shape)));
+    LOOM_TRY(check_grid(r));
     if (r->png) LOOM_TRY(loom_client_check_writable(r->png, 0));
     return cli_check_stats(&r->where);
 }
@@ -63,7 +79,8 @@ static loom_status *check_request(image_request *r, const char **rest, int n) {
     if (!(r->min_uv <= r->max_uv)) return loom_error(LOOM_E_USAGE, "--min-uv is larger than --max-uv");
     r->selection.by_scan = r->scan != LOOM_MS_ALL;
     r->selection.scan = r->scan;
-    LOOM_TRY(check_weight(r->weight));
+    LOOM_TRY(image_parse_weight(r));
+    LOOM_TRY(image_parse_stokes(r));
     LOOM_TRY(image_check_memory(r));
     return check_outputs(r);
 }
@@ -79,172 +96,183 @@ static char *command_line(const cli_call *call) {
     return loom_buffer_take(&b);
 }
 
-/* ---- the job ---- */
+/* ---- the jobs ---- */
 
-static loom_status *open_observation(image_job *job) {
+static loom_status *open_observation(imaging *m) {
     double start = loom_seconds();
-    LOOM_TRY(loom_observation_open(job->request.data, &job->request.selection, &job->source, &job->info));
-    job->seconds.open = loom_seconds() - start;
-    return image_check_observation(job->info);
+    LOOM_TRY(loom_observation_open(m->request.data, &m->request.selection, &m->job.source, &m->info));
+    m->seconds.open = loom_seconds() - start;
+    LOOM_TRY(image_check_observation(&m->request, m->info));
+    return image_divide(&m->request, m->info, &m->planes);
 }
 
-static loom_status *set_field(const image_request *r, const char *name, loom_leaf *leaf) {
-    loom_scalar x = {0};
-    if (strcmp(name, "nx") == 0 && leaf->dtype == LOOM_I64) {
-        x.i = r->nx;
-    } else if (strcmp(name, "ny") == 0 && leaf->dtype == LOOM_I64) {
-        x.i = r->ny;
-    } else if (strcmp(name, "scale") == 0 && leaf->dtype == LOOM_F64) {
-        x.f = r->scale;
-    } else if (strcmp(name, "epsilon") == 0 && leaf->dtype == LOOM_F64) {
-        x.f = r->epsilon;
-    } else if (strcmp(name, "min_uv") == 0 && leaf->dtype == LOOM_F64) {
-        x.f = r->min_uv;
-    } else if (strcmp(name, "max_uv") == 0 && leaf->dtype == LOOM_F64) {
-        x.f = r->max_uv;
-    } else {
-        return loom_error(LOOM_E_INTERNAL, "the imaging program has a parameter '%s' that this command does not know",
-                          name);
+static void add_to_total(imaging *m, const loom_job_result *result) {
+    loom_job_result *t = &m->total;
+    if (!t->times) {
+        t->n_times = result->n_times;
+        t->times = result->times;
+        t->n_remarks = result->n_remarks;
+        t->remarks = result->remarks;
     }
-    loom_scalar_store(leaf->dtype, x, leaf->data);
+    t->releases += result->releases;
+    t->blocks_lost += result->blocks_lost;
+    t->elements += result->elements;
+    t->traversals += result->traversals;
+    t->seconds.traversal += result->seconds.traversal;
+    t->seconds.array += result->seconds.array;
+    t->seconds.handover += result->seconds.handover;
+    t->seconds.wait += result->seconds.wait;
+    t->seconds.read += result->seconds.read;
+    t->seconds.compile += result->seconds.compile;
+    t->seconds.total += result->seconds.total;
+}
+
+static loom_status *run_plane(imaging *m, image_plane *plane) {
+    const char *entry = m->request.epsilon >= 1e-5 ? "image_f32" : "image_f64";
+    LOOM_TRY(image_job_run(&m->job, entry, plane, false, &plane->result));
+    add_to_total(m, plane->result);
+    LOOM_TRY(image_read_counts(&m->request, plane->result->value, &plane->counts));
+    LOOM_TRY(image_check_result(&m->request, plane->result));
+    bool first = plane < m->planes.at + m->planes.n_bands;
+    if (!first) {
+        plane->beam = m->planes.at[(plane - m->planes.at) % m->planes.n_bands].beam;
+        return NULL;
+    }
+    if (!m->request.psf) return NULL;
+    LOOM_TRY(image_job_run(&m->job, entry, plane, true, &plane->psf));
+    add_to_total(m, plane->psf);
+    LOOM_TRY(image_check_result(&m->request, plane->psf));
+    plane->beam =
+        image_fit_beam(loom_value_find(plane->psf->value, "image"), 1 / plane->counts.longest, m->request.scale);
     return NULL;
 }
 
-/* The record `p` of the imaging program. */
-static loom_status *make_params(const image_job *job, uint32_t function, loom_value **params) {
-    const loom_program *p = job->program->program;
-    loom_arena *arena = loom_arena_create(0);
-    loom_type_leaf *leaves;
-    uint32_t n = loom_type_leaves(p, arena, loom_client_param_type(p, function, 0), &leaves);
-    loom_value *made = NULL;
-    loom_status *status = loom_value_create(n, &made);
-    for (uint32_t i = 0; i < n && !status; i++) {
-        status = loom_leaf_init(&made->leaves[i], leaves[i].name, leaves[i].dtype, leaves[i].depth, NULL, 64);
-        if (!status) status = set_field(&job->request, leaves[i].name, &made->leaves[i]);
+/* Planes whose samples are all flagged are blank; an image without any is refused. */
+static loom_status *run_planes(imaging *m) {
+    int64_t bands = m->planes.n_bands;
+    for (int64_t i = 0; i < m->planes.n_products * bands; i++) {
+        LOOM_TRY(run_plane(m, &m->planes.at[i]));
+        if (i != bands - 1) continue;
+        image_counts total = image_total(&m->planes);
+        LOOM_TRY(image_check_counts(&m->request, m->info, &total));
     }
-    loom_arena_destroy(arena);
-    if (status) {
-        loom_value_unref(made);
-        return status;
-    }
-    *params = made;
+    if (!m->request.grid) return NULL;
+    LOOM_TRY(image_job_run(&m->job, "grid", m->planes.at, false, &m->grid));
+    add_to_total(m, m->grid);
     return NULL;
 }
 
-static loom_status *submit(image_job *job, loom_session *session, const char *entry, loom_value *params) {
-    char *bytes;
-    size_t length;
-    LOOM_TRY(loom_program_encode(job->program->program, &bytes, &length));
-    cli_progress progress = cli_progress_start(job->request.where.quiet || job->request.json, "rows");
-    if (!job->request.where.quiet) progress.daemon = job->request.where.connect;
-    loom_job_description description = {.name = job->request.data,
-                                        .program = bytes,
-                                        .program_length = length,
-                                        .entry = entry,
-                                        .n_params = 2,
-                                        .arguments = (loom_value *[]){params, NULL},
-                                        .sources = (loom_source *[]){NULL, job->source},
-                                        .block = job->request.block,
-                                        .progress = cli_progress_update,
-                                        .context = &progress};
-    loom_status *status = loom_session_run(session, &description, &job->result);
-    cli_progress_end(&progress);
-    free(bytes);
-    if (loom_status_code(status) == LOOM_E_MEMORY) {
-        loom_status_note(status, "hint: all w-planes are kept in memory at once; a smaller image, larger pixels or a "
-                                 "larger --epsilon need fewer and smaller ones");
-    }
+static loom_status *run_jobs(imaging *m) {
+    m->job.request = &m->request;
+    loom_status *status = image_job_open(&m->job);
+    if (!status) status = run_planes(m);
+    image_job_close(&m->job);
     return status;
 }
 
-static loom_status *run_job(image_job *job) {
-    const char *entry = job->request.epsilon >= 1e-5 ? "image_f32" : "image_f64";
-    LOOM_TRY(loom_client_embedded("image.weft", cli_image_weft, cli_image_weft_length, &job->program));
-    LOOM_TRY(cli_compile(job->program));
-    uint32_t function;
-    LOOM_TRY(loom_client_entry(job->program, entry, &function));
-    loom_value *params;
-    LOOM_TRY(make_params(job, function, &params));
-    loom_session *session = NULL;
-    loom_status *status = cli_open_session(&job->request.where, &session);
-    if (!status) status = submit(job, session, entry, params);
-    loom_session_close(session);
-    loom_value_unref(params);
-    return status;
-}
+/* ---- what comes of it ---- */
 
-static void warn(const image_job *job) {
-    if (job->counts.zero_uvw && !job->request.where.quiet) {
+static void warn(const imaging *m) {
+    image_counts total = image_total(&m->planes);
+    if (total.zero_uvw && !m->request.where.quiet) {
         fprintf(stderr,
                 "warning: %" PRId64 " visibilities of baselines of zero length are in the image; they raise all "
                 "of it\n",
-                job->counts.zero_uvw);
+                total.zero_uvw);
     }
 }
 
-static loom_status *make_image(image_job *job) {
-    LOOM_TRY(open_observation(job));
-    LOOM_TRY(run_job(job));
-    LOOM_TRY(image_read_counts(job->result->value, &job->counts));
-    LOOM_TRY(image_check_counts(&job->request, job->info, &job->counts));
+static loom_status *hold_files(imaging *m, loom_file_set *files) {
+    const image_request *r = &m->request;
+    LOOM_TRY(image_hold_fits(r, m->info, &m->planes, false, files));
+    if (r->psf) LOOM_TRY(image_hold_fits(r, m->info, &m->planes, true, files));
+    if (r->png) LOOM_TRY(image_hold_png(r, &m->planes, files));
+    if (r->grid) LOOM_TRY(image_hold_grid(r, m->info, &m->planes, m->grid, files));
+    return cli_hold_stats(&r->where, &m->total, files);
+}
+
+static loom_status *finish(imaging *m, loom_file_set *files) {
     double start = loom_seconds();
-    cli_hold_signals(true);
-    loom_status *status = image_write(&job->request, job->info, &job->counts, job->result->value);
-    cli_hold_signals(false);
-    LOOM_TRY(status);
-    job->seconds.write = loom_seconds() - start;
-    job->seconds.total = loom_seconds() - job->started;
-    warn(job);
-    LOOM_TRY(cli_write_stats(&job->request.where, job->result));
-    if (job->request.json) {
-        image_print_json(&job->request, &job->counts, job->result, &job->seconds);
-    } else if (!job->request.where.quiet) {
-        image_print_summary(&job->request, job->info, &job->counts, job->result->value, &job->seconds);
+    LOOM_TRY(hold_files(m, files));
+    m->seconds.write = loom_seconds() - start;
+    m->seconds.total = loom_seconds() - m->started;
+    warn(m);
+    if (m->request.json) {
+        image_print_json(&m->request, &m->planes, &m->total, &m->seconds);
+    } else if (!m->request.where.quiet) {
+        image_print_summary(&m->request, m->info, &m->planes, &m->seconds);
     }
-    return NULL;
+    return cli_commit(files);
 }
 
-static void free_job(image_job *job) {
-    loom_source_destroy(job->source);
-    loom_ms_info_free(job->info);
-    loom_client_program_free(job->program);
-    loom_job_result_free(job->result);
-    free(job->request.command);
+static loom_status *make_image(imaging *m) {
+    LOOM_TRY(open_observation(m));
+    LOOM_TRY(run_jobs(m));
+    loom_file_set *files = loom_file_set_create();
+    cli_hold_signals(true);
+    loom_status *status = finish(m, files);
+    loom_file_set_destroy(files);
+    cli_hold_signals(false);
+    return status;
+}
+
+static void free_imaging(imaging *m) {
+    loom_source_destroy(m->job.source);
+    loom_ms_info_free(m->info);
+    image_planes_free(&m->planes);
+    loom_job_result_free(m->grid);
+    free(m->request.command);
 }
 
 loom_status *cli_image(const cli_call *call) {
     static const loom_command_text text = {
         "gridloom image", "DATA -o OUT.fits [options]",
-        "Makes a dirty image (Stokes I, natural weights) of an observation, a MeasurementSet or a UVFITS file, by "
-        "w-gridding: wide "
-        "fields "
-        "are right to the accuracy asked for, up to the horizon.\n\nUsed are Stokes I if it is recorded, else the mean "
-        "of "
-        "both parallel hands, else the one there is; where both are recorded and one is flagged, the visibility counts "
-        "as flagged. Each visibility (row and channel) is counted "
+        "Makes dirty images of an observation, a MeasurementSet or a UVFITS file, by w-gridding: wide fields are right "
+        "to the accuracy asked for, up to the horizon.\n\nStokes I is I if it is recorded, else the mean of both "
+        "parallel hands, else the one there is. Where one of the hands used is flagged, the visibility counts as "
+        "flagged. Each visibility (row and channel) is counted "
         "once, under the first name that applies: autocorrelation, flagged, not finite, of weight zero, outside the uv "
         "range, out of the "
         "grid, "
         "gridded; the numbers are always printed.",
         "  gridloom image obs.ms -o dirty.fits --size 2048 --scale 5asec --png dirty.png\n"
+        "  gridloom image obs.ms -o dirty.fits --psf psf.fits --weight briggs:0.5\n"
+        "  gridloom image obs.ms -o cube.fits --stokes IQUV --channels-out 8\n"
         "  gridloom image obs.ms -o dirty.fits --spw 1 --channels 10:20 --json"};
-    image_job job = {.request = {.weight = "natural",
-                                 .size_text = "512",
-                                 .scale_text = "5asec",
-                                 .channels_text = ":",
-                                 .colours = "inferno",
-                                 .epsilon = 1e-4,
-                                 .max_uv = INFINITY,
-                                 .scan = LOOM_MS_ALL,
-                                 .selection = {.column = "DATA", .spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL}},
-                     .started = loom_seconds()};
-    image_request *r = &job.request;
+    imaging m = {.request = {.weight = "natural",
+                             .robust = NAN,
+                             .stokes_text = "I",
+                             .channels_out = 1,
+                             .size_text = "512",
+                             .scale_text = "5asec",
+                             .channels_text = ":",
+                             .colours = "inferno",
+                             .epsilon = 1e-4,
+                             .max_uv = INFINITY,
+                             .scan = LOOM_MS_ALL,
+                             .selection = {.column = "DATA", .spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL}},
+                 .started = loom_seconds()};
+    image_request *r = &m.request;
     loom_option options[] = {
         {"output", 'o', LOOM_OPT_TEXT, &r->output, "FILE", "The FITS file to write.", 0, 0},
         {"size", 0, LOOM_OPT_TEXT, &r->size_text, "N|NXxNY", "Pixels a side; default 512.", 0, 0},
         {"scale", 0, LOOM_OPT_TEXT, &r->scale_text, "ANGLE",
          "Size of a pixel: 5asec, 0.5amin, 0.01deg, 2e-5rad, 20mas, 10uas; default 5asec.", 0, 0},
-        {"weight", 0, LOOM_OPT_TEXT, &r->weight, "KIND", "Weighting; natural, the default, is the one there is.", 0, 0},
+        {"weight", 0, LOOM_OPT_TEXT, &r->weight, "KIND", "natural (default), uniform, or briggs:R.", 0, 0},
+        {"robust", 0, LOOM_OPT_REAL, &r->robust, "R",
+         "With --weight briggs: from -2, nearly uniform, to 2, nearly natural; default 0.", -10, 10},
+        {"mf-weighting", 0, LOOM_OPT_FLAG, &r->weights.together, NULL,
+         "Count the density of samples over all planes of --channels-out together.", 0, 0},
+        {"taper", 0, LOOM_OPT_TEXT, &r->taper_text, "ANGLE",
+         "Taper the weights by a Gaussian whose own beam has this full width at half maximum.", 0, 0},
+        {"psf", 0, LOOM_OPT_TEXT, &r->psf, "FILE",
+         "Also write the point spread function (FITS) and fit the beam to it.", 0, 0},
+        {"stokes", 0, LOOM_OPT_TEXT, &r->stokes_text, "LIST",
+         "What to image: I (default), IQUV, or hands as XX,YY; a plane each.", 0, 0},
+        {"channels-out", 0, LOOM_OPT_INT, &r->channels_out, "N",
+         "Divide the channels, by frequency, into N planes; default 1.", 1, 1e9},
+        {"grid", 0, LOOM_OPT_TEXT, &r->grid, "FILE",
+         "Also write the gridded samples and weights, to FILE.npy or FILE.fits.", 0, 0},
         {"epsilon", 0, LOOM_OPT_REAL, &r->epsilon, "E",
          "Largest error of the image against the direct sum, as a part of its peak; below 1e-5 in double precision; "
          "default 1e-4.",
@@ -275,7 +303,7 @@ loom_status *cli_image(const cli_call *call) {
     bool done;
     loom_status *status = cli_options(call, &text, options, &rest, &n, &done);
     if (!status && !done) status = check_request(r, rest, n);
-    if (!status && !done) status = make_image(&job);
-    free_job(&job);
+    if (!status && !done) status = make_image(&m);
+    free_imaging(&m);
     return status;
 }

@@ -1,7 +1,6 @@
-/* Counts, JSON, summary, FITS and PNG of an image. */
+/* Counts, JSON and summary of an image. */
 #include "common/buffer.h"
 #include "image.h"
-#include "io/png.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,30 +8,66 @@
 
 /* ---- counts ---- */
 
-static loom_status *take_i64(const loom_value *result, const char *name, int64_t *to) {
+/* An array of n numbers of 8 bytes. */
+static loom_status *take(const loom_value *result, const char *name, loom_dtype dtype, int64_t n, void *to) {
     const loom_leaf *leaf = loom_value_find(result, name);
-    if (!leaf || leaf->dtype != LOOM_I64 || leaf->depth != 0) {
+    if (!leaf || leaf->dtype != dtype || leaf->n_data != n) {
         return loom_error(LOOM_E_INTERNAL, "the imaging program gives no %s", name);
     }
-    *to = *(const int64_t *)leaf->data;
+    memcpy(to, leaf->data, (size_t)n * 8);
     return NULL;
 }
 
-loom_status *image_read_counts(const loom_value *result, image_counts *counts) {
-    image_counts c = {0};
-    LOOM_TRY(take_i64(result, "counts.autocorrelation", &c.autocorrelation));
-    LOOM_TRY(take_i64(result, "counts.flagged", &c.flagged));
-    LOOM_TRY(take_i64(result, "counts.nonfinite", &c.nonfinite));
-    LOOM_TRY(take_i64(result, "counts.zero_weight", &c.zero_weight));
-    LOOM_TRY(take_i64(result, "counts.uv_range", &c.uv_range));
-    LOOM_TRY(take_i64(result, "counts.out_of_grid", &c.out_of_grid));
-    LOOM_TRY(take_i64(result, "counts.gridded", &c.gridded));
-    LOOM_TRY(take_i64(result, "counts.zero_uvw", &c.zero_uvw));
-    LOOM_TRY(take_i64(result, "planes", &c.planes));
-    const loom_leaf *sum = loom_value_find(result, "sum_weights");
-    if (sum && sum->dtype == LOOM_F64 && sum->depth == 0) c.sum_weights = *(const double *)sum->data;
-    *counts = c;
+loom_status *image_read_counts(const image_request *request, const loom_value *result, image_counts *counts) {
+    int64_t n[8], planes = 0;
+    double sums[2], longest = 0, needed = 0;
+    LOOM_TRY(take(result, "counts", LOOM_I64, 8, n));
+    LOOM_TRY(take(result, "sums", LOOM_F64, 2, sums));
+    if (loom_value_find(result, "image")) {
+        LOOM_TRY(take(result, "planes", LOOM_I64, 1, &planes));
+        LOOM_TRY(take(result, "needed", LOOM_F64, 1, &needed));
+        LOOM_TRY(take(result, "longest", LOOM_F64, 1, &longest));
+    }
+    if (!(needed <= 1e6)) {
+        return loom_status_note(loom_error(LOOM_E_DATA,
+                                           "%s: w goes as far as %.3g wavelengths, which needs %.3g w-planes at this "
+                                           "size and accuracy",
+                                           request->data, longest, needed),
+                                "hint: flag such rows, or leave them out by --max-uv, --scan or --time; no real "
+                                "baseline is so long");
+    }
+    *counts = (image_counts){.autocorrelation = n[0],
+                             .flagged = n[1],
+                             .nonfinite = n[2],
+                             .zero_weight = n[3],
+                             .uv_range = n[4],
+                             .out_of_grid = n[5],
+                             .gridded = n[6],
+                             .zero_uvw = n[7],
+                             .sum_weights = sums[0],
+                             .planes = planes,
+                             .longest = longest};
     return NULL;
+}
+
+image_counts image_total(const image_planes *planes) {
+    image_counts t = {0};
+    for (int64_t b = 0; b < planes->n_bands; b++) {
+        const image_counts *c = &planes->at[b].counts;
+        t.autocorrelation += c->autocorrelation;
+        t.flagged += c->flagged;
+        t.nonfinite += c->nonfinite;
+        t.zero_weight += c->zero_weight;
+        t.uv_range += c->uv_range;
+        t.out_of_grid += c->out_of_grid;
+        t.gridded += c->gridded;
+        t.zero_uvw += c->zero_uvw;
+        t.lost += c->lost;
+        t.sum_weights += c->sum_weights;
+        if (c->planes > t.planes) t.planes = c->planes;
+        t.longest = fmax(t.longest, c->longest);
+    }
+    return t;
 }
 
 int64_t image_counts_sum(const image_counts *c) {
@@ -96,8 +131,35 @@ static void json_text(const char *text) {
     putchar('"');
 }
 
-void image_print_json(const image_request *request, const image_counts *c, const loom_job_result *job,
+static void json_beam(const image_beam *b) {
+    double degrees = 180 / M_PI;
+    printf(", \"beam_deg\": [%.9g, %.9g, %.9g]", b->major * degrees, b->minor * degrees, b->angle * degrees);
+}
+
+static void json_planes(const image_planes *planes) {
+    printf(", \"planes\": [");
+    for (int64_t i = 0; i < planes->n_products * planes->n_bands; i++) {
+        const image_plane *p = &planes->at[i];
+        printf("%s{\"stokes\": \"%s\", \"frequency\": %.17g, \"bandwidth\": %.17g, \"gridded\": %" PRId64
+               ", \"sum_weights\": %.17g",
+               i ? ", " : "", image_product_name(p->product), p->frequency, p->width, p->counts.gridded,
+               p->counts.sum_weights);
+        if (p->beam.major > 0) json_beam(&p->beam);
+        printf("}");
+    }
+    printf("]");
+}
+
+static void json_file(const char *name, const char *path) {
+    if (!path) return;
+    printf(", \"%s\": ", name);
+    json_text(path);
+}
+
+void image_print_json(const image_request *request, const image_planes *planes, const loom_job_result *job,
                       const image_seconds *seconds) {
+    image_counts total = image_total(planes), *c = &total;
+    char weights[64];
     printf("{\"visibilities\": {\"read\": %" PRId64 ", \"autocorrelation\": %" PRId64 ", \"flagged\": %" PRId64
            ", \"nonfinite\": %" PRId64 ", \"zero_weight\": %" PRId64 ", \"uv_range\": %" PRId64
            ", \"out_of_grid\": %" PRId64 ", \"lost\": %" PRId64 ", \"gridded\": %" PRId64 "}",
@@ -111,33 +173,33 @@ void image_print_json(const image_request *request, const image_counts *c, const
            ", \"handover\": %.6f, \"wait\": %.6f, \"compile\": %.6f, \"open\": %.6f, \"total\": %.6f}",
            job->seconds.traversal, job->seconds.array, job->seconds.read, seconds->write, job->seconds.handover,
            job->seconds.wait, job->seconds.compile, seconds->open, seconds->total);
-    printf(", \"size\": [%" PRId64 ", %" PRId64 "], \"scale_rad\": %.17g, \"epsilon\": %.6g, \"output\": ", request->nx,
+    printf(", \"size\": [%" PRId64 ", %" PRId64 "], \"scale_rad\": %.17g, \"epsilon\": %.6g, \"weight\": ", request->nx,
            request->ny, request->scale, request->epsilon);
-    json_text(request->output);
-    if (request->png) {
-        printf(", \"png\": ");
-        json_text(request->png);
-    }
+    json_text(image_weights_text(&request->weights, weights));
+    if (planes->at->beam.major > 0) json_beam(&planes->at->beam);
+    if (planes->n_products * planes->n_bands > 1) json_planes(planes);
+    json_file("output", request->output);
+    json_file("psf", request->psf);
+    json_file("png", request->png);
+    json_file("grid", request->grid);
     printf("}\n");
 }
 
 /* ---- band ---- */
 
-/* The outer edges of all segments; a frame only where all agree on it. */
+/* The outer edges of all segments. */
 typedef struct band {
     double low, high;
     int64_t rows;
-    const char *frame;
 } band;
 
 static band whole_band(const loom_ms_info *info) {
-    band b = {.low = INFINITY, .high = -INFINITY, .frame = info->segments[0].frequency_frame};
+    band b = {.low = INFINITY, .high = -INFINITY};
     for (uint32_t i = 0; i < info->n_segments; i++) {
         const loom_ms_segment *s = &info->segments[i];
         b.low = fmin(b.low, s->low);
         b.high = fmax(b.high, s->high);
         b.rows += s->n_rows;
-        if (strcmp(b.frame, s->frequency_frame) != 0) b.frame = "";
     }
     return b;
 }
@@ -166,12 +228,24 @@ static peak find_peak(const loom_leaf *image, int64_t nx) {
     return p;
 }
 
-void image_print_summary(const image_request *request, const loom_ms_info *info, const image_counts *counts,
-                         const loom_value *result, const image_seconds *seconds) {
+static void print_plane(const image_plane *p, int64_t nx, bool named) {
+    peak top = find_peak(loom_value_find(p->result->value, "image"), nx);
+    if (named) printf("%s at %.6g MHz: ", image_product_name(p->product), p->frequency / 1e6);
+    if (p->counts.gridded == 0) {
+        printf("no usable visibility, blank\n");
+        return;
+    }
+    printf("peak %.6g Jy/beam at pixel (%" PRId64 ", %" PRId64 "), rms %.3g\n", top.value, top.x, top.y, top.rms);
+}
+
+void image_print_summary(const image_request *request, const loom_ms_info *info, const image_planes *planes,
+                         const image_seconds *seconds) {
     band all = whole_band(info);
-    peak p = find_peak(loom_value_find(result, "image"), request->nx);
+    image_counts counts = image_total(planes);
+    int64_t n = planes->n_products * planes->n_bands;
+    const image_beam *beam = &planes->at->beam;
     loom_buffer left_out = {0};
-    counts_text(counts, &left_out);
+    counts_text(&counts, &left_out);
     printf("%s: %s, ", request->data, *info->field_name ? info->field_name : "field");
     if (info->n_segments == 1) {
         printf("%" PRId64 " rows of %" PRId64 " channels", all.rows, info->segments[0].n_channels);
@@ -179,66 +253,16 @@ void image_print_summary(const image_request *request, const loom_ms_info *info,
         printf("%" PRId64 " rows of %" PRIu32 " spectral windows and correlation sets", all.rows, info->n_segments);
     }
     printf(" at %.6g MHz\n", (all.low + all.high) / 2e6);
-    printf("visibilities: %" PRId64 " read, %" PRId64 " gridded%s%s\n", image_counts_sum(counts), counts->gridded,
+    printf("visibilities: %" PRId64 " read, %" PRId64 " gridded%s%s\n", image_counts_sum(&counts), counts.gridded,
            left_out.length ? ", " : "", left_out.length ? left_out.data : "");
-    printf("peak %.6g Jy/beam at pixel (%" PRId64 ", %" PRId64 "), rms %.3g\n", p.value, p.x, p.y, p.rms);
-    printf("%s: %" PRId64 " x %" PRId64 " pixels of %.6g arcsec, %" PRId64 " w-planes, %.1f s\n", request->output,
-           request->nx, request->ny, request->scale * 648000 / M_PI, counts->planes, seconds->total);
-    if (request->png) printf("%s\n", request->png);
-    loom_buffer_free(&left_out);
-}
-
-/* ---- files ---- */
-
-static loom_status *write_fits(const image_request *request, const loom_ms_info *info, const image_counts *c,
-                               const loom_leaf *image) {
-    band all = whole_band(info);
-    char *counts = loom_xprintf("visibilities: read %" PRId64 ", gridded %" PRId64 ", autocorrelation %" PRId64
-                                ", flagged %" PRId64 ", nonfinite %" PRId64 ", zero weight %" PRId64
-                                ", outside the uv range %" PRId64 ", out of grid %" PRId64 ", lost %" PRId64,
-                                image_counts_sum(c), c->gridded, c->autocorrelation, c->flagged, c->nonfinite,
-                                c->zero_weight, c->uv_range, c->out_of_grid, c->lost);
-    char *how = loom_xprintf("natural weights, sum %.9g; epsilon %g; column %s", c->sum_weights, request->epsilon,
-                             info->column);
-    const char *const history[] = {"gridloom " GRIDLOOM_VERSION, request->command, counts, how};
-    loom_fits_image fits = {.dtype = image->dtype,
-                            .nx = request->nx,
-                            .ny = request->ny,
-                            .pixels = image->data,
-                            .scale = request->scale,
-                            .ra = info->ra,
-                            .dec = info->dec,
-                            .frame = info->frame,
-                            .frequency = (all.low + all.high) / 2,
-                            .bandwidth = all.high - all.low,
-                            .frequency_frame = all.frame,
-                            .unit = "JY/BEAM",
-                            .object = info->field_name,
-                            .telescope = info->telescope,
-                            .observer = info->observer,
-                            .date_obs = isfinite(info->time_first) ? info->time_first : 0,
-                            .history = history,
-                            .n_history = sizeof history / sizeof *history};
-    loom_status *status = loom_fits_write(request->output, &fits);
-    free(counts);
-    free(how);
-    return status;
-}
-
-loom_status *image_write(const image_request *request, const loom_ms_info *info, const image_counts *counts,
-                         const loom_value *result) {
-    const loom_leaf *image = loom_value_find(result, "image");
-    if (!image || image->depth != 2 || image->extents[0] != request->ny || image->extents[1] != request->nx) {
-        return loom_error(LOOM_E_INTERNAL, "the imaging program gives no image of %" PRId64 " x %" PRId64, request->nx,
-                          request->ny);
+    for (int64_t i = 0; i < n; i++) print_plane(&planes->at[i], request->nx, n > 1);
+    if (beam->major > 0) {
+        printf("beam %.4g x %.4g arcsec at %.1f degrees (%s)\n", beam->major * 648000 / M_PI,
+               beam->minor * 648000 / M_PI, beam->angle * 180 / M_PI, request->psf);
     }
-    LOOM_TRY(write_fits(request, info, counts, image));
-    if (!request->png) return NULL;
-    bool grey = strcmp(request->colours, "grey") == 0;
-    loom_png_picture picture = {.dtype = image->dtype,
-                                .nx = request->nx,
-                                .ny = request->ny,
-                                .pixels = image->data,
-                                .colours = grey ? LOOM_PNG_GREY : LOOM_PNG_INFERNO};
-    return loom_png_write(request->png, &picture);
+    printf("%s: %" PRId64 " x %" PRId64 " pixels of %.6g arcsec, %" PRId64 " w-planes, %.1f s\n", request->output,
+           request->nx, request->ny, request->scale * 648000 / M_PI, counts.planes, seconds->total);
+    if (request->png) printf("%s\n", request->png);
+    if (request->grid) printf("%s\n", request->grid);
+    loom_buffer_free(&left_out);
 }

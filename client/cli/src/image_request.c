@@ -44,7 +44,7 @@ loom_status *image_parse_size(const char *text, int64_t *nx, int64_t *ny) {
     return NULL;
 }
 
-loom_status *image_parse_scale(const char *text, double *radians) {
+loom_status *image_parse_angle(const char *option, const char *text, double *radians) {
     static const struct {
         const char *name;
         double radians;
@@ -59,7 +59,7 @@ loom_status *image_parse_scale(const char *text, double *radians) {
     char *end;
     double x = strtod(text, &end);
     if (end == text || !(x > 0) || !isfinite(x)) {
-        return loom_status_note(loom_error(LOOM_E_USAGE, "--scale %s: expected a positive angle", text),
+        return loom_status_note(loom_error(LOOM_E_USAGE, "--%s %s: expected a positive angle", option, text),
                                 "hint: for example 5asec, 0.5amin, 0.01deg, 2e-5rad");
     }
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
@@ -67,9 +67,13 @@ loom_status *image_parse_scale(const char *text, double *radians) {
         *radians = x * units[i].radians;
         return NULL;
     }
-    return loom_status_note(*end ? loom_error(LOOM_E_USAGE, "--scale %s: unknown unit '%s'", text, end)
-                                 : loom_error(LOOM_E_USAGE, "--scale %s: the unit is missing", text),
-                            "hint: units are asec, amin, deg, rad, mrad, mas and uas; for example --scale 5asec");
+    return loom_status_note(*end ? loom_error(LOOM_E_USAGE, "--%s %s: unknown unit '%s'", option, text, end)
+                                 : loom_error(LOOM_E_USAGE, "--%s %s: the unit is missing", option, text),
+                            "hint: units are asec, amin, deg, rad, mrad, mas and uas; for example --%s 5asec", option);
+}
+
+loom_status *image_parse_scale(const char *text, double *radians) {
+    return image_parse_angle("scale", text, radians);
 }
 
 loom_status *image_parse_channels(const char *text, loom_ms_selection *selection) {
@@ -192,41 +196,4 @@ loom_status *image_check_memory(const image_request *r) {
                                        r->size_text, r->nx, r->ny, image_bytes_text(needed), image_bytes_text(limit),
                                        r->where.memory && !r->where.connect ? " (--memory)" : ""),
                             "hint: make the image smaller, or its pixels larger");
-}
-
-/* ---- observation ---- */
-
-static bool makes_stokes_i(const loom_ms_segment *s) {
-    for (int64_t i = 0; i < s->n_correlations; i++) {
-        int32_t c = s->correlations[i];
-        if (c == 1 || c == 5 || c == 8 || c == 9 || c == 12) return true;
-    }
-    return false;
-}
-
-static void note_segments(loom_status *status, const loom_ms_info *info) {
-    for (uint32_t i = 0; i < info->n_segments && i < 20; i++) {
-        const loom_ms_segment *s = &info->segments[i];
-        char hands[64] = "";
-        for (int64_t h = 0; h < s->n_correlations && h < 8; h++) {
-            size_t n = strlen(hands);
-            snprintf(hands + n, sizeof hands - n, "%s%s", h ? "," : "", loom_ms_correlation_name(s->correlations[h]));
-        }
-        loom_status_note(
-            status, "spectral window %" PRId64 ": %" PRId64 " channels from %.6g to %.6g MHz, %s, %" PRId64 " rows",
-            s->spw, s->n_channels, s->low / 1e6, s->high / 1e6, hands, s->n_rows);
-    }
-}
-
-/* Every segment must have a correlation that Stokes I can be made of. */
-loom_status *image_check_observation(const loom_ms_info *info) {
-    for (uint32_t i = 0; i < info->n_segments; i++) {
-        if (makes_stokes_i(&info->segments[i])) continue;
-        loom_status *status =
-            loom_error(LOOM_E_DATA, "%s: no correlation there that Stokes I can be made of", info->path);
-        note_segments(status, info);
-        return loom_status_note(status, "hint: I, or a parallel hand (XX, YY, RR, LL), is needed%s",
-                                info->n_segments > 1 ? " in each of them; choose with --spw" : "");
-    }
-    return NULL;
 }
