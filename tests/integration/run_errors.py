@@ -55,7 +55,7 @@ CASES = [
     ("slice by the element", "(x: []f64) (s: seq i64) : f64 = fold_seq (+) 0 (map_seq (\\i -> sum x[1:i]) s)", "--arg x=f5 --stream s=i8",
      ["slice from 1 to 0", "at element 0 of the stream"]),
     ("arrays of two lengths", "(x: []f64) (y: []f64) (s: seq f64) : f64 = fold_seq (+) 0 (map_seq (\\v -> v * sum (zip_with (*) x y)) s)",
-     "--arg x=f5 --arg y=f4 --stream s=f4", ["map over arrays of lengths 5 and 4", "hint: lengths must agree"]),
+     "--arg x=f5 --arg y=f4 --stream s=f4", ["zip_with over arrays of lengths 5 and 4", "hint: lengths must agree"]),
     ("assertion", "(s: seq i64) : i64 = fold_seq (+) 0 (map_seq (\\i -> assert (i < 3) i) s)", "--stream s=i8",
      ["assertion failed", "at element 3 of the stream"]),
     ("unflatten", "(x: []f64) (n: i64) (s: seq f64) : f64 = fold_seq (+) 0 (map_seq (\\v -> v * sum (flatten (unflatten n 2 x))) s)",

@@ -269,7 +269,7 @@ LOOM_TEST(interp_map, scalars_and_lengths) {
     EXPECT(&b, "[4, 10, 18]", "i64 [1, 2, 3]", "i64 [4, 5, 6]");
     EXPECT(&b, "[2, 2, 2, 2, 2, 2]", "i64 [1, 1, 1, 1, 1, 1]", "i64 [2, 2, 2, 2, 2, 2]");
     EXPECT(&b, "[]", "i64^1 []", "i64^1 []");
-    EXPECT_ERROR(&b, "map over arrays of lengths 1 and 2", "i64 [1]", "i64 [1, 2]");
+    EXPECT_ERROR(&b, "zip_with over arrays of lengths 1 and 2", "i64 [1]", "i64 [1, 2]");
     done(&b);
 }
 

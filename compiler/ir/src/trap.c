@@ -41,7 +41,7 @@ static loom_trap_text lengths_that_differ(const loom_node *n) {
                                 "there must be one index for each value"};
     case LOOM_OP_SEQ_MAP:
         return (loom_trap_text){"streams that are traversed together have unequal lengths: {a} and {b} elements", NULL};
-    default: return (loom_trap_text){"map over arrays of lengths {a} and {b}", hint};
+    default: return (loom_trap_text){"zip_with over arrays of lengths {a} and {b}", hint};
     }
 }
 

@@ -1,10 +1,11 @@
 /* Printing diagnostics, with the source line and a caret; keeping them beyond an arena. */
 #include "context.h"
+#include "token.h"
 #include <string.h>
 
 /* The line of a text, without its end. */
 static const char *line_of(const loom_source_file *file, uint32_t line, size_t *length) {
-    const char *at = file->text, *end = file->text + file->length;
+    const char *end = file->text + file->length, *at = file->text + loom_syn_mark_length(file->text, file->length);
     for (uint32_t i = 1; i < line && at < end; i++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         at = newline ? newline + 1 : end;

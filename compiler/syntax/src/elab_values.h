@@ -13,8 +13,14 @@ loom_span loom_syn_place(const syn_elab *e, loom_span span);
 /* Where a wrong argument is underlined: itself where the user's text has it, else the whole application. */
 loom_span loom_syn_argument_place(const syn_elab *e, const syn_value *argument, loom_span application);
 /* A sequence where operation `name` needs an array: told by the name that the user wrote, with what to write. */
+/* Argument i of an operation on arrays is something else, and no sequence. form: how it is written, or NULL. */
+void loom_syn_found_no_array(syn_elab *e, loom_span span, const char *form, const char *name, uint32_t argument,
+                             syn_ty *found);
 void loom_syn_found_seq(syn_elab *e, loom_span span, const char *name, uint32_t argument, syn_ty *found);
 /* Unifies; if that fails: "<what>: expected T, found U". */
+/* `hint` is for what the types alone do not tell. */
+bool loom_syn_need_type_hint(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *hint,
+                             const char *format, ...) LOOM_PRINTF(6, 7);
 bool loom_syn_need_type(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *format, ...)
     LOOM_PRINTF(5, 6);
 /* Restricts to a set of scalars; if that fails: "<what> needs a number, found U". */

@@ -307,6 +307,8 @@ syn_tokens loom_syn_lex(syn_context *c, uint32_t file, const char *text, size_t 
         length = 0;
     }
     l.length = (uint32_t)length;
+    /* Columns are counted from behind a byte order mark; it says nothing of a text in UTF-8. */
+    l.at = l.line_start = (uint32_t)loom_syn_mark_length(text, length);
     while (l.at < l.length) lex_one(&l);
     push(&l, T_END, l.at);
     return (syn_tokens){.text = text,

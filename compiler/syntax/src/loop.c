@@ -52,7 +52,11 @@ static syn_node *initial_state(looping *l) {
 /* The turn: elaborated with the state bound, its result claimed and of the state's type. */
 static syn_node *turn(looping *l, syn_env *env) {
     syn_node *result = loom_syn_elab_node(l->e, l->loop->body, env, "loop state");
-    loom_syn_need_type(l->e, result->type, l->state, l->loop->body->span, "loop body, against the loop's start value");
+    syn_ty *found = loom_syn_ty(result->type), *start = loom_syn_ty(l->state);
+    bool scalars = found->kind == TY_SCALAR && start->kind == TY_SCALAR;
+    loom_syn_need_type_hint(l->e, result->type, l->state, l->loop->body->span,
+                            scalars ? NULL : "the state has one type in all turns: that of its start value",
+                            "loop body, against the loop's start value");
     return claim_state(l, result);
 }
 

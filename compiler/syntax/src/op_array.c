@@ -26,9 +26,7 @@ syn_ty *loom_syn_arg_array(const syn_call *c, syn_node *node, uint32_t i) {
         if (t->kind == TY_SEQ) {
             loom_syn_found_seq(c->e, place, c->name, i, t);
         } else {
-            loom_syn_error(c->e, place, form ? loom_arena_printf(c->e->arena, "`%s`", form) : NULL,
-                           "argument %u of `%s`: expected an array, found %s", i + 1, c->name,
-                           loom_syn_ty_text(c->e, t));
+            loom_syn_found_no_array(c->e, place, form, c->name, i, t);
         }
     }
     return c->e->poison;
@@ -74,7 +72,8 @@ syn_node *loom_syn_op_map(const syn_call *c) {
     for (uint32_t i = 0; i < k; i++) {
         arrays[i] = loom_syn_arg(c, i + 1);
         elements[i] = loom_syn_arg_array(c, arrays[i], i + 1);
-        if (loom_syn_ty(arrays[i]->type)->kind == TY_SEQ) return loom_syn_op_poison(c); /* told; it has no elements */
+        syn_ty_kind kind = loom_syn_ty(arrays[i]->type)->kind;
+        if (kind != TY_ARRAY && kind != TY_POISON) return loom_syn_op_poison(c); /* told; it has no elements */
     }
     syn_body *body = loom_syn_arg_body(c, B_ARRAY, 0, k, elements);
     syn_node *n = loom_syn_node(e, LOOM_OP_MAP, loom_syn_ty_array(e, body->result->type), k, arrays, c->span);
@@ -232,6 +231,20 @@ syn_node *loom_syn_op_filter(const syn_call *c) {
 
 /* ---- permute, scatter ---- */
 
+static bool is_target(const syn_call *c, uint32_t first, const syn_node *dest, syn_ty *expected, uint32_t rank) {
+    syn_elab *e = c->e;
+    loom_span place = loom_syn_argument_place(e, c->args[first], c->span);
+    const char *hint = "`replicate n 0` makes one";
+    if (rank > 1) hint = "`replicate n (replicate m 0)` makes one of two";
+    if (loom_syn_ty(dest->type)->kind != TY_ARRAY && loom_syn_ty(dest->type)->kind != TY_VAR && rank == 1) {
+        loom_syn_error(e, place, hint, "argument %u of `%s`, of which an axis is indexed: expected an array, found %s",
+                       first + 1, c->name, loom_syn_ty_text(e, dest->type));
+        return false;
+    }
+    return loom_syn_need_type_hint(e, dest->type, expected, place, hint,
+                                   "argument %u of `%s`, whose %u outer axes are indexed", first + 1, c->name, rank);
+}
+
 bool loom_syn_targets(const syn_call *c, uint32_t first, syn_node *dest, syn_ty *is, syn_ty *xs, syn_targets *targets) {
     syn_elab *e = c->e;
     syn_ty *leaf = NULL, *i64 = e->scalars[LOOM_I64];
@@ -242,20 +255,17 @@ bool loom_syn_targets(const syn_call *c, uint32_t first, syn_node *dest, syn_ty 
         integers = integers && loom_syn_unify(e, leaf->fields[i], i64);
     if (leaf->kind == TY_POISON || loom_syn_is_poison(dest->type)) return false;
     if (!integers) {
-        loom_syn_error(e, c->span, "convert them: `i64 i`",
+        loom_syn_error(e, loom_syn_argument_place(e, c->args[first + 1], c->span), "convert them: `i64 i`",
                        "argument %u of `%s`: indices are i64 or tuples of i64, found %s", first + 2, c->name,
                        loom_syn_ty_text(e, is));
         return false;
     }
     syn_ty *element = loom_syn_ty_var(e, 0);
     element->no_seq = true;
-    if (!loom_syn_need_type(e, dest->type, loom_syn_ty_arrays(e, element, rank), c->span,
-                            "argument %u of `%s`, whose %u outer axes are indexed", first + 1, c->name, rank)) {
-        return false;
-    }
-    if (!loom_syn_need_type(e, xs, loom_syn_ty_arrays(e, element, nesting), c->span,
-                            "argument %u of `%s`, nested as the indices, with elements of the target", first + 3,
-                            c->name)) {
+    if (!is_target(c, first, dest, loom_syn_ty_arrays(e, element, rank), rank)) return false;
+    if (!loom_syn_need_type(
+            e, xs, loom_syn_ty_arrays(e, element, nesting), loom_syn_argument_place(e, c->args[first + 2], c->span),
+            "argument %u of `%s`, nested as the indices, with elements of the target", first + 3, c->name)) {
         return false;
     }
     *targets = (syn_targets){.rank = rank, .element = element};

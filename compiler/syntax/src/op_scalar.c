@@ -89,6 +89,11 @@ static syn_mask operand_mask(loom_prim prim) {
     }
 }
 
+static bool is_complex(const syn_ty *t) {
+    return t->kind == TY_SCALAR ? loom_dtype_is_complex(t->dtype)
+                                : t->kind == TY_VAR && t->mask && !(t->mask & ~SYN_COMPLEX);
+}
+
 static const char *wanted_hint(loom_prim prim, syn_ty *t) {
     t = loom_syn_ty(t);
     loom_prim_class class = loom_prim_table[prim].class;
@@ -97,6 +102,8 @@ static const char *wanted_hint(loom_prim prim, syn_ty *t) {
     bool power = (t->kind == TY_SCALAR && loom_dtype_is_float(t->dtype)) ||
                  (t->kind == TY_VAR && t->mask && !(t->mask & (SYN_INTEGERS | SYN_BIT(LOOM_BOOL))));
     if (prim == LOOM_PRIM_BXOR && power) return "`^` is exclusive or; a power is written `x ** 2`";
+    if ((class == LOOM_PC_CMP || class == LOOM_PC_REAL2) && is_complex(t))
+        return "complex numbers have no order: compare `abs z`, `re z` or `im z`";
     if (class == LOOM_PC_CMP && t->kind == TY_TUPLE) return "compare the fields one by one";
     if (class == LOOM_PC_FLT1 && t->kind == TY_SCALAR && loom_dtype_is_integer(t->dtype)) return "convert it: `f64 x`";
     return NULL;

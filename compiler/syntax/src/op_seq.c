@@ -143,14 +143,24 @@ syn_node *loom_syn_op_from_seq(const syn_call *c) {
     return loom_syn_node1(c->e, LOOM_OP_SEQ_FROM, loom_syn_ty_array(c->e, element), s, c->span);
 }
 
+/* Argument 1: the keys of an element, a set. */
+static syn_body *keys_body(const syn_call *c, syn_ty *element) {
+    syn_elab *e = c->e;
+    syn_body *keys = loom_syn_arg_body(c, B_STREAM, 1, 1, &element);
+    syn_ty *found = loom_syn_ty(keys->result->type);
+    loom_syn_need_type_hint(e, found, loom_syn_ty_array(e, e->scalars[LOOM_I64]),
+                            loom_syn_argument_place(e, c->args[1], c->span),
+                            found->kind == TY_ARRAY ? NULL : "a key alone is the set `[k]`", "keys of `%s`", c->name);
+    return keys;
+}
+
 /* group_seq n keys s (\k ys -> body): sequences may be worked on in the body. */
 syn_node *loom_syn_op_group_seq(const syn_call *c) {
     syn_elab *e = c->e;
     syn_node *n = loom_syn_arg_i64(c, 0), *s = loom_syn_arg(c, 2);
     syn_ty *element = loom_syn_arg_seq(c, s, 2), *i64 = e->scalars[LOOM_I64];
     if (!allowed_here(c) || loom_syn_is_poison(element)) return loom_syn_op_poison(c);
-    syn_body *keys = loom_syn_arg_body(c, B_STREAM, 1, 1, &element);
-    loom_syn_need_type(e, keys->result->type, loom_syn_ty_array(e, i64), c->span, "keys of `%s`", c->name);
+    syn_body *keys = keys_body(c, element);
     syn_ty *types[2] = {i64, loom_syn_ty_seq(e, element)};
     syn_body *group = loom_syn_arg_body(c, B_GROUP, 3, 2, types);
     syn_node *node = loom_syn_node2(e, LOOM_OP_SEQ_GROUP, loom_syn_ty_seq(e, group->result->type), n, s, c->span);
@@ -174,8 +184,7 @@ syn_node *loom_syn_op_group_map_seq(const syn_call *c) {
     syn_node *n = loom_syn_arg_i64(c, 0), *ne = loom_syn_arg(c, 3), *s = loom_syn_arg(c, 4);
     syn_ty *element = loom_syn_arg_seq(c, s, 4), *i64 = e->scalars[LOOM_I64];
     if (!allowed_here(c) || loom_syn_is_poison(element)) return loom_syn_op_poison(c);
-    syn_body *keys = loom_syn_arg_body(c, B_STREAM, 1, 1, &element);
-    loom_syn_need_type(e, keys->result->type, loom_syn_ty_array(e, i64), c->span, "keys of `%s`", c->name);
+    syn_body *keys = keys_body(c, element);
     syn_ty *types[2] = {i64, loom_syn_ty_seq(e, element)};
     syn_body *group = loom_syn_open(e, B_GROUP, 2, types, c->span);
     loom_syn_close(e, group, loom_syn_apply_nodes(e, c->args[5], 2, group->params, c->span));

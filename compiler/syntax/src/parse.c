@@ -50,10 +50,15 @@ static bool begins_declaration(const syn_token *t) {
     }
 }
 
+bool loom_syn_at_end(const syn_parser *p) {
+    const syn_token *t = loom_syn_now(p);
+    return t->kind == T_END || begins_declaration(t);
+}
+
 void loom_syn_fail_here(syn_parser *p, const char *expected, const char *hint) {
     const syn_token *t = loom_syn_now(p);
     /* What is missing at the end of a declaration is missing there, not where the next one begins. */
-    if (p->at > p->decl_from && (t->kind == T_END || begins_declaration(t))) {
+    if (p->at > p->decl_from && loom_syn_at_end(p)) {
         loom_span end = p->tokens->at[p->at - 1].span;
         end.column = end.end_column;
         end.end_column++;

@@ -258,7 +258,9 @@ static syn_exp *parse_plain_atom(syn_parser *p) {
     case T_HASH:
         loom_syn_fail(p, loom_syn_now(p)->span, "boundaries belong to `stencil`",
                       "`stencil` is not available in this version");
-    default: loom_syn_fail_here(p, "an expression", NULL);
+    default:
+        loom_syn_fail_here(p, "an expression",
+                           loom_syn_at_end(p) ? "a value belongs here, such as `1`, `x + 1` or `f x`" : NULL);
     }
 }
 

@@ -285,6 +285,9 @@ syn_exp *loom_syn_parse_let(syn_parser *p) {
         else if (!loom_syn_is(p, T_LET))
             loom_syn_fail_here(p, "`in` after the let", "a `let` needs `in` and an expression that uses it");
     }
+    if (loom_syn_at_end(p)) {
+        loom_syn_fail_here(p, "an expression", "after `in` comes the value, made with what the `let` names");
+    }
     syn_exp *body = loom_syn_exp(p);
     for (size_t i = lets.count; i-- > 0;) {
         lets.at[i]->b = body;

@@ -36,6 +36,7 @@ static inline const syn_token *loom_syn_ahead(const syn_parser *p, uint32_t n) {
     uint32_t at = p->at + n < p->tokens->count ? p->at + n : p->tokens->count - 1;
     return &p->tokens->at[at];
 }
+bool loom_syn_at_end(const syn_parser *p); /* of the declaration */
 bool loom_syn_is_op(const syn_parser *p, const char *text);
 const syn_token *loom_syn_next(syn_parser *p); /* takes it */
 bool loom_syn_take(syn_parser *p, syn_token_kind kind);

@@ -26,8 +26,11 @@ static bool takes_apart(syn_elab *e, const syn_pat *pat, syn_value *value) {
         }
         t = loom_syn_ty(t);
         if (t->kind == TY_TUPLE && !t->shape && t->n == pat->n_items) return true;
-        loom_syn_error(e, pat->span, t->kind == TY_TUPLE && t->shape ? "take a record apart with {x, y} or .x" : NULL,
-                       "a pattern of %u components for %s", pat->n_items, loom_syn_ty_text(e, t));
+        const char *hint = t->kind != TY_TUPLE ? NULL
+                           : t->shape
+                               ? "take a record apart with {x, y} or .x"
+                               : loom_arena_printf(e->arena, "name all %u, or write `_` for those not needed", t->n);
+        loom_syn_error(e, pat->span, hint, "a pattern of %u components for %s", pat->n_items, loom_syn_ty_text(e, t));
         return false;
     }
     loom_syn_error(e, pat->span, NULL, "this pattern does not fit a function");
@@ -39,7 +42,8 @@ static void check_annotation(syn_elab *e, const syn_pat *pat, const syn_rt *rt, 
         if (value->kind == V_NODE && !loom_syn_is_poison(value->node->type) && !e->frame->open) {
             bool entry = loom_syn_ty(value->node->type)->kind == TY_VAR && e->frame->decl->kind == D_ENTRY;
             if (entry) {
-                loom_syn_error(e, pat->span, NULL, "a parameter of an entry cannot be a function");
+                loom_syn_error(e, pat->span, "an entry is given data; functions are parameters of `def`",
+                               "a parameter of an entry cannot be a function");
                 loom_syn_unify(e, value->node->type, e->poison);
             } else {
                 loom_syn_error(e, pat->span, NULL, "a function is needed here, found %s",

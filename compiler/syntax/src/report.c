@@ -91,14 +91,48 @@ void loom_syn_found_seq(syn_elab *e, loom_span span, const char *name, uint32_t 
     }
 }
 
+void loom_syn_found_no_array(syn_elab *e, loom_span span, const char *form, const char *name, uint32_t argument,
+                             syn_ty *found) {
+    const syn_site *users = is_users(e, span) ? NULL : users_site(e, e->site);
+    const char *text = loom_syn_ty_text(e, found);
+    if (users && users->decl->prelude) {
+        loom_syn_error(e, users->call, "`[x]` is an array of one", "`%s` works on arrays, found %s",
+                       users->decl->name->text, text);
+        return;
+    }
+    const char *hint = form ? loom_arena_printf(e->arena, "`%s`", form) : NULL;
+    if (strncmp(name, "map", 3) == 0) hint = "`map f xs`; on a single value: `f x`";
+    loom_syn_error(e, span, hint, "argument %u of `%s`: expected an array, found %s", argument + 1, name, text);
+}
+
+/* Arrays of one nesting whose scalars differ. */
+static const char *elements_hint(syn_elab *e, const syn_ty *found, const syn_ty *expected) {
+    uint32_t levels = 0;
+    for (; found->kind == TY_ARRAY && expected->kind == TY_ARRAY; levels++) {
+        found = loom_syn_ty(found->element);
+        expected = loom_syn_ty(expected->element);
+    }
+    if (found->kind != TY_SCALAR || expected->kind != TY_SCALAR || found->dtype == expected->dtype) return NULL;
+    if (found->dtype == LOOM_BOOL || expected->dtype == LOOM_BOOL) return NULL;
+    return loom_arena_printf(e->arena,
+                             levels == 1 ? "convert the elements: `map %s.%s xs`" : "convert the elements with `%s.%s`",
+                             loom_dtype_name(expected->dtype), loom_dtype_name(found->dtype));
+}
+
 /* What to do about two types that differ. */
 static const char *mismatch_hint(syn_elab *e, syn_ty *found, syn_ty *expected) {
     found = loom_syn_ty(found);
     expected = loom_syn_ty(expected);
+    bool is_bool = found->kind == TY_SCALAR && found->dtype == LOOM_BOOL;
+    bool number = found->kind == TY_VAR ? found->mask && !(found->mask & SYN_BIT(LOOM_BOOL)) : !is_bool;
+    if (expected->kind == TY_SCALAR && expected->dtype == LOOM_BOOL) {
+        return number && (found->kind == TY_SCALAR || found->kind == TY_VAR) ? "compare it: `x != 0`" : NULL;
+    }
+    if (expected->kind == TY_SCALAR && is_bool) return "`if x then 1 else 0`";
     if (expected->kind == TY_SCALAR && found->kind == TY_SCALAR) {
-        if (expected->dtype == LOOM_BOOL || found->dtype == LOOM_BOOL) return NULL;
         return loom_arena_printf(e->arena, "convert it: `%s x`", loom_dtype_name(expected->dtype));
     }
+    if (expected->kind == TY_ARRAY && found->kind == TY_ARRAY) return elements_hint(e, found, expected);
     bool convertible =
         expected->kind == TY_SCALAR && expected->dtype != LOOM_BOOL && found->kind == TY_VAR && found->mask;
     if (convertible && !(found->mask & SYN_BIT(expected->dtype))) {
@@ -111,16 +145,31 @@ static const char *mismatch_hint(syn_elab *e, syn_ty *found, syn_ty *expected) {
     return NULL;
 }
 
-bool loom_syn_need_type(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *format, ...) {
-    /* The texts are taken first: a failed unification may have bound parts of both. */
-    if (loom_syn_unify(e, found, expected)) return true;
+static void differ(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *hint, const char *format,
+                   va_list arguments) {
     char what[512];
+    vsnprintf(what, sizeof what, format, arguments);
+    const char *own = mismatch_hint(e, found, expected);
+    loom_syn_error(e, span, hint ? hint : own, "%s: expected %s, found %s", what, loom_syn_ty_text(e, expected),
+                   loom_syn_ty_text(e, found));
+}
+
+bool loom_syn_need_type(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *format, ...) {
+    if (loom_syn_unify(e, found, expected)) return true;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    differ(e, found, expected, span, NULL, format, arguments);
     va_end(arguments);
-    loom_syn_error(e, span, mismatch_hint(e, found, expected), "%s: expected %s, found %s", what,
-                   loom_syn_ty_text(e, expected), loom_syn_ty_text(e, found));
+    return false;
+}
+
+bool loom_syn_need_type_hint(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *hint,
+                             const char *format, ...) {
+    if (loom_syn_unify(e, found, expected)) return true;
+    va_list arguments;
+    va_start(arguments, format);
+    differ(e, found, expected, span, hint, format, arguments);
+    va_end(arguments);
     return false;
 }
 

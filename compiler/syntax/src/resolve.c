@@ -90,6 +90,23 @@ static syn_rt *resolve_function(const resolver *r, const syn_te *t, syn_env *env
 
 /* ---- names ---- */
 
+/* Does the type, as written, have this name in it? */
+static bool mentions(const syn_te *t, const syn_name *name) {
+    if (t->kind == TE_NAME && t->name == name) return true;
+    for (uint32_t i = 0; i < t->n_items; i++) {
+        if (mentions(t->items[i], name)) return true;
+    }
+    return false;
+}
+
+/* A declaration of this name that is not visible yet: the type's own, one made of it, or just a later one. */
+static const char *later_hint(syn_elab *e, const syn_decl *later) {
+    const syn_decl *here = e->limit_decl < e->decls->count ? e->decls->at[e->limit_decl] : NULL;
+    bool circular = here && here->kind == D_TYPE && (later == here || mentions(later->type, here->name));
+    if (circular) return "a type cannot be made of itself";
+    return loom_arena_printf(e->arena, "it is defined later, in line %u: move it up", later->span.line);
+}
+
 static syn_rt *unknown_type(syn_elab *e, const syn_te *t) {
     static const struct {
         const char *name, *hint;
@@ -103,7 +120,7 @@ static syn_rt *unknown_type(syn_elab *e, const syn_te *t) {
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
         if (strcmp(t->name->text, hints[i].name) == 0) hint = hints[i].hint;
     }
-    if (!hint && t->name->type) hint = "it is defined later: move it up";
+    if (!hint && t->name->type) hint = later_hint(e, t->name->type);
     if (!hint)
         hint = loom_arena_printf(e->arena, "a type parameter is declared '%s after the def's name", t->name->text);
     loom_syn_error(e, t->span, hint, "unknown type `%s`", t->name->text);

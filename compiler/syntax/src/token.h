@@ -5,6 +5,7 @@
 #define LOOM_SYNTAX_TOKEN_H
 
 #include "context.h"
+#include <string.h>
 
 typedef enum syn_token_kind {
     T_END,
@@ -84,6 +85,10 @@ typedef struct syn_tokens {
 } syn_tokens;
 
 /* Reads a whole file. What cannot be read is reported and skipped; at most a handful of such reports a file. */
+/* Bytes of the byte order mark that editors of some systems put before a text: 3 or 0. */
+static inline size_t loom_syn_mark_length(const char *text, size_t length) {
+    return length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
 syn_tokens loom_syn_lex(syn_context *context, uint32_t file, const char *text, size_t length);
 /* A token as a message names it: "`foo`", "a number", "the end of the text". In the arena. */
 const char *loom_syn_token_text(syn_context *context, const syn_tokens *tokens, const syn_token *token);

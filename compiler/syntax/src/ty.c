@@ -339,6 +339,7 @@ const char *loom_syn_mask_text(syn_mask mask) {
     if ((mask & ~(SYN_FLOATS | SYN_COMPLEX)) == 0) return "a float or complex number";
     if ((mask & ~SYN_REALS) == 0) return "an integer or float";
     if ((mask & ~SYN_NUMBERS) == 0) return "a number";
+    if ((mask & SYN_COMPLEX) == 0) return "an integer, float or bool";
     return "a scalar";
 }
 

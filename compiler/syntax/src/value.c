@@ -128,7 +128,9 @@ static const char *similar_name(syn_elab *e, syn_env *env, const syn_name *name)
 static syn_value *unknown_name(syn_elab *e, const syn_name *name, syn_env *env, loom_span span) {
     for (size_t i = 0; i < sizeof unavailable / sizeof *unavailable; i++) {
         if (strcmp(name->text, unavailable[i]) == 0) {
-            loom_syn_error(e, span, NULL, "`%s` is not available in this version", name->text);
+            const char *way =
+                strcmp(name->text, "partition") == 0 ? "`(filter p xs, filter (\\x -> !(p x)) xs)`" : NULL;
+            loom_syn_error(e, span, way, "`%s` is not available in this version", name->text);
             return loom_syn_node_value(e, loom_syn_poison(e, span));
         }
     }

@@ -1,5 +1,6 @@
 /* Wrong programs under tests/programs/errors: each carries, at its end, one line `-- expect error LINE: text` for every
- * error it must give. All of them must come, in one go, and no other. */
+ * error it must give; `LINE:COLUMN: text | hint` also says where the caret is, and what is in the hint. All of them
+ * must come, in one go, and no other. */
 #include "common/buffer.h"
 #include "common/file.h"
 #include "support.h"
@@ -8,8 +9,9 @@
 #define FOLDER "tests/programs/errors"
 
 typedef struct expectation {
-    unsigned line;
+    unsigned line, column; /* column 0: any */
     char text[512];
+    const char *hint; /* in text; NULL: any */
     bool met;
 } expectation;
 
@@ -18,18 +20,24 @@ static size_t read_expectations(const char *text, expectation *list, size_t capa
     for (const char *at = text; (at = strstr(at, "-- expect error ")) && n < capacity; n++) {
         at += strlen("-- expect error ");
         char *colon;
-        list[n].line = (unsigned)strtoul(at, &colon, 10);
-        list[n].met = false;
+        list[n] = (expectation){.line = (unsigned)strtoul(at, &colon, 10)};
+        if (colon[1] >= '0' && colon[1] <= '9') list[n].column = (unsigned)strtoul(colon + 1, &colon, 10);
         size_t length = strcspn(colon + 2, "\n");
         if (length >= sizeof list[n].text) length = sizeof list[n].text - 1;
         memcpy(list[n].text, colon + 2, length);
         list[n].text[length] = '\0';
+        char *bar = strstr(list[n].text, " | ");
+        if (!bar) continue;
+        *bar = '\0';
+        list[n].hint = bar + 3;
     }
     return n;
 }
 
 static bool meets(const loom_diagnostic *d, const expectation *e) {
-    return d->span.line == e->line && strstr(d->message, e->text);
+    if (d->span.line != e->line || !strstr(d->message, e->text)) return false;
+    if (e->column && d->span.column != e->column) return false;
+    return !e->hint || (d->hint && strstr(d->hint, e->hint));
 }
 
 static void check_file(const char *path) {
@@ -47,11 +55,15 @@ static void check_file(const char *path) {
             expected = !list[k].met && meets(d, &list[k]);
             if (expected) list[k].met = true;
         }
-        if (!expected) loom_test_fail(path, (int)d->span.line, "unexpected: %s", d->message);
+        if (!expected)
+            loom_test_fail(path, (int)d->span.line, "unexpected, in column %u: %s (%s)", d->span.column, d->message,
+                           d->hint ? d->hint : "no hint");
         LOOM_CHECK(d->span.column > 0);
     }
     for (size_t k = 0; k < n; k++) {
-        if (!list[k].met) loom_test_fail(path, (int)list[k].line, "missing: %s", list[k].text);
+        if (!list[k].met)
+            loom_test_fail(path, (int)list[k].line, "missing, in column %u: %s (%s)", list[k].column, list[k].text,
+                           list[k].hint ? list[k].hint : "any hint");
     }
     compiled_free(&c);
     free(text);
@@ -103,4 +115,28 @@ LOOM_TEST(syntax_errors, in_the_second_file) {
     LOOM_CHECK_EQ_INT(d.at[0].span.file, 1);
     LOOM_CHECK_EQ_INT(d.at[0].span.line, 1);
     loom_arena_destroy(arena);
+}
+
+LOOM_TEST(syntax_errors, byte_order_mark_is_skipped) {
+    compiled c = compile_good("\xef\xbb\xbf"
+                              "entry main (x: i64) : i64 = x\n");
+    compiled_free(&c);
+    c = compile_text("\xef\xbb\xbf"
+                     "entry main (x: i64) : i64 = y\n");
+    LOOM_CHECK_HAS(c.errors, "test.weft:1:29: error: unknown name `y`\n"
+                             "    entry main (x: i64) : i64 = y\n"
+                             "                                ^\n");
+    compiled_free(&c);
+    check_error("entry main (x: i64) : i64 = x \xef\xbb\xbf\n", LOOM_E_SYNTAX, "no meaning here");
+}
+
+/* Through both doors: an unfinished text ends before its declarations do. */
+LOOM_TEST(syntax_errors, a_let_without_a_value) {
+    compiled c = compile_text("entry main (x: i64) : i64 =\n  let y = x + 1 in\n");
+    LOOM_CHECK_HAS(c.errors, "test.weft:2:19: error: expected an expression, found the end of the");
+    LOOM_CHECK_HAS(c.errors, "hint: after `in` comes the value, made with what the `let` names");
+    compiled_free(&c);
+    c = compile_text("entry main (x: i64) : i64 =\n");
+    LOOM_CHECK_HAS(c.errors, "hint: a value belongs here, such as `1`, `x + 1` or `f x`");
+    compiled_free(&c);
 }
