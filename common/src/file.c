@@ -323,9 +323,8 @@ void loom_file_set_destroy(loom_file_set *set) {
 
 loom_status *loom_stream_flush(FILE *stream, const char *name) {
     bool before = ferror(stream) != 0;
-    errno = 0;
-    bool now = fflush(stream) != 0;
-    return before || now ? loom_error_errno(LOOM_E_IO, errno ? errno : EIO, "writing to %s", name) : NULL;
+    int why = fflush(stream) != 0 ? errno : before ? EIO : 0;
+    return why ? loom_error_errno(LOOM_E_IO, why, "writing to %s", name) : NULL;
 }
 
 /* ---- folders ---- */

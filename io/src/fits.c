@@ -319,7 +319,8 @@ loom_status *loom_fits_hold_grid(const char *path, const loom_fits_grid *grid, l
     put_integer(&b, "NAXIS2", grid->rows, "v >= 0");
     put_integer(&b, "NAXIS3", grid->planes, "real, imaginary, weight");
     put_string(&b, "CTYPE1", "UU");
-    put_number(&b, "CRPIX1", (double)(grid->nx / 2 + 1), "the cell of u from 0");
+    const int64_t zero = grid->nx / 2 + 1;
+    put_number(&b, "CRPIX1", (double)zero, "the cell of u from 0");
     put_number(&b, "CRVAL1", grid->cell_u / 2, "[wavelengths] its centre");
     put_number(&b, "CDELT1", grid->cell_u, "[wavelengths]");
     put_string(&b, "CTYPE2", "VV");

@@ -33,10 +33,11 @@ static double squares(const lobe *o, const double q[3], double gradient[3], doub
         memset(gradient, 0, 3 * sizeof *gradient);
         memset(normal, 0, sizeof(double[3][3]));
     }
+    const int64_t middle_x = o->nx / 2, middle_y = o->ny / 2; /* whole pixels, as the image has its centre */
     for (int64_t j = 0; j < o->height; j++) {
         for (int64_t i = 0; i < o->width; i++) {
             int64_t at = (o->top + j) * o->nx + o->left + i;
-            double x = (double)(o->left + i - o->nx / 2), y = (double)(o->top + j - o->ny / 2);
+            double x = (double)(o->left + i - middle_x), y = (double)(o->top + j - middle_y);
             double value = pixel(o->psf, at);
             if (isnan(value)) continue;
             double g = exp(-0.5 * (q[0] * x * x + 2 * q[1] * x * y + q[2] * y * y)), off = g - value;
