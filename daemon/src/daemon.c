@@ -397,7 +397,7 @@ static void release(loom_daemon *d) {
     loom_list_free(&d->workers);
     loom_list_free(&d->clients);
     loom_list_free(&d->jobs);
-    if (d->zmq) zmq_ctx_term(d->zmq);
+    loom_zmq_end(d->zmq);
     loom_store_close(d->store);
     uv_loop_close(&d->loop);
     for (size_t i = 0; i < d->n_spools; i++) {

@@ -9,9 +9,11 @@
 #include "common/log.h"
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include <time.h>
 
 typedef struct queued {
     struct queued *next;
@@ -39,6 +41,28 @@ struct loom_socket {
     size_t n_frames, capacity;
     bool too_many; /* frames: the rest of this message is dropped */
 };
+
+/* libzmq 4.3.4 aborts the process (session_base.cpp:260) where a connection breaks while its pipe is being closed
+ * without lingering and a message of several frames was half sent: what is left of it can no longer be read away. So
+ * none is closed like that, neither here nor when a connection is made anew. */
+#define LEAST_LINGER_MS 100
+
+/* And sometimes, after the same, zmq_ctx_term never returns. */
+#define TERM_SECONDS 2
+
+static void *term_context(void *context) {
+    zmq_ctx_term(context);
+    return NULL;
+}
+
+void loom_zmq_end(void *context) {
+    pthread_t thread;
+    struct timespec until;
+    if (!context || pthread_create(&thread, NULL, term_context, context)) return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += TERM_SECONDS;
+    if (pthread_timedjoin_np(thread, NULL, &until)) pthread_detach(thread);
+}
 
 /* ---- endpoints ---- */
 
@@ -341,9 +365,14 @@ static loom_status *set_all(void *zmq, const loom_socket_options *options) {
         int option;
         int64_t value;
     } table[] = {
-        {ZMQ_LINGER, 0},           {ZMQ_IMMEDIATE, 1},      {ZMQ_MAXMSGSIZE, options->max_frame},
-        {ZMQ_HANDSHAKE_IVL, 5000}, {ZMQ_RECONNECT_IVL, 10}, {ZMQ_RECONNECT_IVL_MAX, 1000},
-        {ZMQ_SNDHWM, 64},          {ZMQ_RCVHWM, 64},
+        {ZMQ_LINGER, LEAST_LINGER_MS},
+        {ZMQ_IMMEDIATE, 1},
+        {ZMQ_MAXMSGSIZE, options->max_frame},
+        {ZMQ_HANDSHAKE_IVL, 5000},
+        {ZMQ_RECONNECT_IVL, 10},
+        {ZMQ_RECONNECT_IVL_MAX, 1000},
+        {ZMQ_SNDHWM, 64},
+        {ZMQ_RCVHWM, 64},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) LOOM_TRY(set(zmq, table[i].option, table[i].value));
     return options->type == ZMQ_ROUTER ? set(zmq, ZMQ_ROUTER_MANDATORY, 1) : NULL;
@@ -422,6 +451,7 @@ static void on_closed(uv_handle_t *handle) {
 
 void loom_socket_close(loom_socket *s, int linger_ms) {
     if (!s || s->closing) return;
+    if (linger_ms < LEAST_LINGER_MS) linger_ms = LEAST_LINGER_MS;
     bool going = true;
     for (queued *q; (q = s->first);) {
         going = going && send_packet(s, q) != LATER;

@@ -3,6 +3,8 @@
 #include "loom_test.h"
 #include "proto/socket.h"
 #include "proto/value_codec.h"
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct rig {
@@ -16,6 +18,7 @@ typedef struct rig {
     unsigned char identity[64];
     size_t identity_length;
     loom_value *value;
+    char *big;
 } rig;
 
 static loom_packet *beat(uint64_t sequence) {
@@ -245,4 +248,72 @@ LOOM_TEST(endpoint, rules) {
     char text[256] = "ipc:///";
     memset(text + 7, 'a', 107);
     LOOM_FAILS(loom_endpoint_check(text, false), LOOM_E_CONFIG);
+}
+
+/* ---- peers that die in the middle of a message ---- */
+
+/* Says that it is there and reads nothing. */
+_Noreturn static void be_deaf(const char *endpoint, int go) {
+    char c;
+    if (read(go, &c, 1) != 1) _exit(1);
+    void *zmq = zmq_ctx_new(), *dealer = zmq_socket(zmq, ZMQ_DEALER);
+    int one = 1;
+    zmq_setsockopt(dealer, ZMQ_RCVHWM, &one, sizeof one);
+    zmq_connect(dealer, endpoint);
+    loom_packet *hello = beat(0);
+    zmq_msg_send(&hello->frames[0], dealer, 0);
+    for (;;) pause();
+}
+
+static void note_peer(void *user, loom_incoming *in) {
+    at_router(user, in);
+    for (uint64_t i = 0; i < 20; i++) {
+        loom_packet *packet = beat(i);
+        for (int k = 0; k < 8; k++) loom_packet_add_copy(packet, ((rig *)user)->big, 1 << 18);
+        loom_socket_send(((rig *)user)->router, ((rig *)user)->identity, ((rig *)user)->identity_length, packet);
+    }
+}
+
+/* Closes a socket while its peer dies and a message to it is half sent. */
+_Noreturn static void close_on_death(bool death_first) {
+    rig r = {.big = calloc(1, 1 << 18)};
+    int go[2];
+    alarm(20);
+    snprintf(r.endpoint, sizeof r.endpoint, "ipc:///tmp/loom-deaf-%d", (int)getpid());
+    if (pipe(go)) _exit(1);
+    pid_t peer = fork();
+    if (peer == 0) be_deaf(r.endpoint, go[0]);
+    uv_loop_init(&r.loop);
+    r.zmq = zmq_ctx_new();
+    loom_socket_options o = {.context = r.zmq,
+                             .type = ZMQ_ROUTER,
+                             .max_frame = 1 << 20,
+                             .on_message = note_peer,
+                             .on_unreachable = on_unreachable,
+                             .user = &r};
+    LOOM_OK(loom_socket_create(&r.loop, &o, &r.router));
+    LOOM_OK(loom_socket_bind(r.router, r.endpoint, false));
+    if (write(go[1], "x", 1) != 1) _exit(1);
+    run_until(&r, &r.received, 1);
+    for (int i = 0; i < 20; i++) {
+        uv_run(&r.loop, UV_RUN_NOWAIT);
+        usleep(1000);
+    }
+    if (death_first) kill(peer, SIGKILL);
+    loom_socket_close(r.router, 0);
+    kill(peer, SIGKILL);
+    uv_run(&r.loop, UV_RUN_DEFAULT);
+    loom_zmq_end(r.zmq);
+    unlink(r.endpoint + 6);
+    _exit(0);
+}
+
+LOOM_TEST(socket, a_peer_that_dies_in_the_middle_of_a_message_takes_nobody_along) {
+    for (int i = 0; i < 30; i++) {
+        pid_t child = fork();
+        if (child == 0) close_on_death(i % 2);
+        int status;
+        LOOM_CHECK_EQ_INT(waitpid(child, &status, 0), child);
+        LOOM_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
 }

@@ -297,7 +297,7 @@ void loom_session_close(loom_session *s) {
         loom_server_destroy(s);
         uv_loop_close(&s->loop);
     }
-    if (s->zmq) zmq_ctx_term(s->zmq);
+    loom_zmq_end(s->zmq);
     loom_embed_remove(s);
     free_children(s);
     loom_status_free(s->failed);

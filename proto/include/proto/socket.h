@@ -52,9 +52,12 @@ LOOM_MUST_USE loom_status *loom_socket_connect(loom_socket *socket, const char *
 void loom_socket_send(loom_socket *socket, const unsigned char *identity, size_t length, loom_packet *packet);
 /* ROUTER: drops what waits for a peer that is given up. A NULL socket has nothing waiting. */
 void loom_socket_forget(loom_socket *socket, const unsigned char *identity, size_t length);
-/* Tries to send what is queued, closes the socket with `linger_ms`, ends the handles; memory goes when the loop has run
- * their close callbacks. NULL is fine. */
+/* Tries to send what is queued, closes the socket with `linger_ms` (100 at least), ends the handles; memory goes when
+ * the loop has run their close callbacks. NULL is fine. */
 void loom_socket_close(loom_socket *socket, int linger_ms);
+/* Ends a ZeroMQ context whose sockets are closed, of a process that ends: what libzmq has not done after two seconds is
+ * left to the process's end. NULL is fine. */
+void loom_zmq_end(void *context);
 size_t loom_socket_queued(const loom_socket *socket); /* 0 for NULL */
 
 /* Whether an endpoint may be used: ipc:// (with a path that fits), inproc://, and tcp:// when insecure. */

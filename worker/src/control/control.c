@@ -573,7 +573,7 @@ loom_status *loom_control_run(const loom_control_options *options) {
         pthread_join(c.thread, NULL);
     }
     release(&c);
-    if (c.zmq) zmq_ctx_term(c.zmq);
+    loom_zmq_end(c.zmq);
     uv_loop_close(&c.loop);
     return status;
 }
