@@ -158,14 +158,20 @@ class Maker:
         g, r = self.gen, self.r
         text, t, exact, source = r.choice(self.pool)
         n, x = g.name("t"), r.random()
-        if x < 0.75:
+        if x < 0.7:
             u = g.some_type(r.choice([0, 1, 1, 2]))
             e, source = self.zipped(u)
             self.pool.append((n, u, self.exact, source))
-        elif x < 0.88:
+        elif x < 0.82:
             e = E(Seq(T(I64, t)), "(enumerate_seq %s)" % text)
             self.pool.append((n, T(I64, t), exact, source))
-        elif x < 0.97:
+        elif x < 0.94:
+            made = self.group_map(text, t, exact)
+            if not made:
+                return
+            e, u, exact = made
+            self.pool.append((n, u, exact, source))
+        elif x < 0.98:
             p = g.name("el")
             body = self.expr(BOOL, r.randint(1, 3), exact=True, **{p: (t, exact)})
             e = E(Seq(t), "(filter_seq (\\(%s: %s) -> " % (p, t.text), body, ") %s)" % text)
@@ -180,7 +186,8 @@ class Maker:
 
     def consume(self):
         r = self.r
-        rule = r.choices([self.fold, self.permute, self.from_seq, self.reduce, self.group], [4, 4, 2, 1.5, 1.5])[0]
+        rule = r.choices([self.fold, self.permute, self.from_seq, self.reduce, self.group, self.guarded, self.loop],
+                         [4, 4, 2, 1.5, 1.5, 1, 1.2])[0]
         found = rule()
         if not found:
             return
@@ -189,10 +196,10 @@ class Maker:
         self.bind(n, e)
         self.env[n] = (t, exact)
 
-    def fold(self, source=None, extra=None):
+    def fold(self, source=None, extra=None, t=None, exact=False):
         g, r = self.gen, self.r
-        t = g.some_type(r.choice([0, 0, 1, 2]))
-        exact = self.exact or r.random() < 0.7
+        t = t or g.some_type(r.choice([0, 0, 1, 2]))
+        exact = exact or self.exact or r.random() < 0.7
         op = g.operator(t, exact)
         if not op:
             return None
@@ -255,20 +262,96 @@ class Maker:
         s, _ = self.zipped(t, exact=exact)
         return E(t, "(reduce_seq %s %s %s " % (op.neutral, body, op.section), s, ")"), t, exact
 
+    def guarded(self):
+        """A consumer in a branch; the other branch is one too, or an expression."""
+        r = self.r
+        found = r.choice([self.fold, self.permute, self.group, self.loop])()
+        if not found:
+            return None
+        e, t, exact = found
+        other = self.fold(t=t) if r.random() < 0.5 else None
+        branches = [e, other[0] if other else self.expr(t, r.randint(0, 2), exact=exact)]
+        exact = exact and (not other or other[2])
+        r.shuffle(branches)
+        condition = self.expr(BOOL, r.randint(1, 3), exact=True)
+        return E(t, "(if ", condition, " then ", branches[0], " else ", branches[1], ")"), t, exact
+
+    def loop(self):
+        """A loop whose turns traverse a stream with the state: counted, or until a condition holds. Nothing in it rounds:
+        turns would make a difference in rounding large."""
+        g, r = self.gen, self.r
+        t = g.some_type(r.choice([0, 0, 1, 2]))
+        z, i, env = g.name("z"), g.name("i"), self.env
+        start = self.expr(t, r.randint(0, 2), exact=True)
+        inner = {z: (t, True), i: (I64, True)}
+        self.env = dict(env, **inner)
+        found = self.placed(z, t, inner) if t.array and r.random() < 0.5 else self.fold(extra=inner, t=t, exact=True)
+        if not found:
+            self.env = env
+            return None
+        body = found[0]
+        if r.random() < 0.4:
+            y = g.name("y")
+            self.env[y] = (t, True)
+            body = E(t, "let %s = " % y, body, " in ", self.expr(t, r.randint(1, 2), exact=True))
+            del self.env[y]
+        if r.random() < 0.3:
+            body = E(t, "(if ", self.expr(BOOL, 2, exact=True), " then ", body, " else ", self.expr(t, 1, exact=True), ")")
+        goes_on = self.expr(BOOL, r.randint(1, 2), exact=True)
+        self.env = env
+        turns = r.choice(["0", "1", "2", "3", "3", "4"])
+        if r.random() < 0.6:
+            return E(t, "(loop %s = " % z, start, " for %s < %s do " % (i, turns), body, ")"), t, True
+        return (E(t, "(let (%s, _) = loop (%s, %s) = (" % (z, z, i), start, ", 0i64) while %s < %s && " % (i, turns), goes_on, " do (", body,
+                  ", %s + 1) in %s)" % (i, z)), t, True)
+
+    def placed(self, dest, t, extra):
+        """permute_seq into the state of a loop."""
+        op = self.gen.operator(t.element, True, commutative=True)
+        if not op:
+            return None
+        is_, source = self.zipped(I64, extra=extra, exact=True)
+        xs, _ = self.zipped(t.element, source=source, extra=extra, exact=True)
+        return E(t, "(permute_seq %s %s " % (op.section, dest), is_, " ", xs, ")"), t, True
+
+    def keys(self, key):
+        """The groups of an element: one, some that may be equal, some next to each other."""
+        r, x = self.r, self.r.random()
+        if x < 0.5:
+            return ["[", self.expr(I64, r.randint(1, 3), exact=True, **key), "]"]
+        if x < 0.8:
+            j = self.gen.name("j")
+            return ["(generate 2 (\\%s -> " % j, self.expr(I64, r.randint(1, 2), exact=True, **key), " + %s))" % j]
+        return ["[", self.expr(I64, 1, exact=True, **key), ", ", self.expr(I64, 2, exact=True, **key), "]"]
+
+    def group_map(self, text, u, exact):
+        """group_map_seq over one sequence of the pool: what is made of a group is a map of it, or two zipped."""
+        g, r = self.gen, self.r
+        t = g.some_type(r.choice([0, 0, 1]))
+        op = g.operator(t, True)
+        if not op:
+            return None
+        n, k, ys, e = g.dim(), g.name("k"), g.name("ys"), g.name("el")
+        keys = self.keys({e: (u, exact)})
+        pool, self.pool = self.pool, [(ys, u, exact, ys)]
+        parts, extra = [], {k: (I64, True)}
+        if r.random() < 0.4:
+            name, v = g.name("g"), g.some_type(r.choice([0, 1]))
+            zs, _ = self.zipped(v, extra=extra, exact=self.exact)
+            parts += ["let %s = " % name, zs, " in "]
+            self.pool.append((name, v, self.exact, ys))
+        zs, _ = self.zipped(t, extra=extra, exact=True)
+        self.pool = pool
+        return (E(Seq(t), "(group_map_seq %s (\\(%s: %s) -> " % (n, e, u.text), *keys, ") %s %s %s (\\%s %s -> " % (op.section, op.neutral, text, k, ys),
+                  *parts, zs, "))"), t, True)
+
     def group(self):
         """group_seq: consumers of a group and an expression over their results."""
         g, r = self.gen, self.r
         text, u, exact, _ = r.choice(self.pool)
         n, k, ys, e = g.dim(), g.name("k"), g.name("ys"), g.name("el")
         key = {e: (u, exact)}
-        x = r.random()
-        if x < 0.5:
-            keys = ["[", self.expr(I64, r.randint(1, 3), exact=True, **key), "]"]
-        elif x < 0.8:
-            j = g.name("j")
-            keys = ["(generate 2 (\\%s -> " % j, self.expr(I64, r.randint(1, 2), exact=True, **key), " + %s))" % j]
-        else:
-            keys = ["[", self.expr(I64, 1, exact=True, **key), ", ", self.expr(I64, 2, exact=True, **key), "]"]
+        keys = self.keys(key)
         pool, env = self.pool, self.env
         self.pool, self.env = [(ys, u, exact, ys)], dict(env, **{k: (I64, True)})
         parts, all_exact = [], True
