@@ -622,3 +622,164 @@ loom_status *loom_casa_ms_close(loom_casa_ms *ms) {
     delete ms;
     return status;
 }
+
+/* ---- writing columns ---- */
+
+namespace {
+
+RefRows rows_of(const loom_run *runs, int64_t n_runs) {
+    Vector<rownr_t> triples(static_cast<size_t>(3 * n_runs));
+    for (size_t r = 0; r < static_cast<size_t>(n_runs); r++) {
+        triples[3 * r] = static_cast<rownr_t>(runs[r].row);
+        triples[3 * r + 1] = static_cast<rownr_t>(runs[r].row + runs[r].count - 1);
+        triples[3 * r + 2] = 1;
+    }
+    return RefRows(triples, True);
+}
+
+template <class T>
+void put_cells(const Table &t, const char *name, const loom_run *runs, int64_t n_runs, const loom_casa_slice &slice,
+               const double *from) {
+    ArrayColumn<T> column(t, name);
+    IPosition shape = position(slice.rank, slice.shape), start(shape.size(), 0), length = shape;
+    start[shape.size() - 1] = slice.from;
+    length[shape.size() - 1] = slice.n;
+    bool whole = length.isEqual(shape);
+    for (int64_t r = 0; r < n_runs && !column.columnDesc().isFixedShape(); r++) {
+        for (int64_t row = runs[r].row; row < runs[r].row + runs[r].count; row++) {
+            rownr_t n = static_cast<rownr_t>(row);
+            if (cell_has_shape(column, n, shape)) continue;
+            column.setShape(n, shape);
+            if (!whole) column.put(n, Array<T>(shape, T(0)));
+        }
+    }
+    Array<T> cells(length.concatenate(IPosition(1, count_rows(runs, n_runs))));
+    T *to = cells.data();
+    for (size_t i = 0; i < cells.size(); i++) to[i] = T(DComplex(from[2 * i], from[2 * i + 1]));
+    RefRows rows = rows_of(runs, n_runs);
+    whole ? column.putColumnCells(rows, cells) : column.putColumnCells(rows, Slicer(start, length), cells);
+}
+
+/* Rows from `row` on whose cells of `like` have one shape, or have none; at most as many as make about 16 MiB. */
+rownr_t like_rows(const TableColumn &like, rownr_t row, rownr_t n_rows, IPosition *shape) {
+    bool there = like.isDefined(row);
+    *shape = there ? like.shape(row) : IPosition();
+    rownr_t most = there && shape->product() > 0 ? std::max<rownr_t>(1, (1 << 21) / shape->product()) : 65536;
+    rownr_t end = row + 1;
+    while (end < n_rows && end - row < most && like.isDefined(end) == there &&
+           (!there || like.shape(end).isEqual(*shape))) {
+        end++;
+    }
+    return end - row;
+}
+
+template <class T> void fill_cells(const Table &t, const char *name, const char *like, bool copy) {
+    ArrayColumn<Complex> column(t, name);
+    ArrayColumn<T> other(t, like);
+    rownr_t n_rows = t.nrow(), n;
+    for (rownr_t row = 0; row < n_rows; row += n) {
+        IPosition shape;
+        n = like_rows(other, row, n_rows, &shape);
+        if (shape.empty()) continue;
+        Slicer rows(IPosition(1, static_cast<Int64>(row)), IPosition(1, static_cast<Int64>(n)));
+        Array<Complex> cells(shape.concatenate(IPosition(1, static_cast<Int64>(n))), Complex(0));
+        if (copy) {
+            Array<T> values = other.getColumnRange(rows);
+            std::transform(values.cbegin(), values.cend(), cells.begin(), [](const T &z) { return Complex(z); });
+        }
+        for (rownr_t i = row; i < row + n; i++) column.setShape(i, shape);
+        column.putColumnRange(rows, cells);
+    }
+}
+
+/* A name that no storage manager of the table has yet. */
+std::string manager_name(const Table &t, std::string name) {
+    Record managers = t.dataManagerInfo();
+    for (uInt i = 0; i < managers.nfields(); i++) {
+        if (managers.subRecord(i).asString("NAME") != String(name)) continue;
+        name += "_";
+        i = static_cast<uInt>(-1);
+    }
+    return name;
+}
+
+std::string to_column(const loom_casa *t, const char *column) {
+    return "cannot write column " + std::string(column) + " of " + t->name;
+}
+
+} // namespace
+
+loom_status *loom_casa_update(const char *path, loom_casa **table) {
+    return guarded(LOOM_E_CANTCREATE, "cannot open the table " + std::string(path) + " for writing", [&] {
+        if (!Table::isWritable(path)) throw AipsError("it may only be read");
+        /* Where another process holds the lock, this one does not wait for it. */
+        *table = new loom_casa{Table(path, TableLock(TableLock::PermanentLocking), Table::Update), path};
+    });
+}
+
+loom_status *loom_casa_flush(loom_casa *table) {
+    return guarded(LOOM_E_IO, "cannot write " + table->name, [&] { table->table.flush(True); });
+}
+
+loom_status *loom_casa_end_update(loom_casa *table) {
+    loom_status *status = loom_casa_flush(table);
+    if (status) {
+        /* As abandon(): its destructor would try again, and may not fail. */
+        static std::vector<loom_casa *> *const abandoned = new std::vector<loom_casa *>;
+        std::lock_guard<std::mutex> lock(one_at_a_time);
+        abandoned->push_back(table);
+        return status;
+    }
+    loom_casa_close(table);
+    return nullptr;
+}
+
+bool loom_casa_is_writable(const loom_casa *table, const char *column) {
+    std::lock_guard<std::mutex> lock(one_at_a_time);
+    return table->table.isColumnWritable(column);
+}
+
+loom_status *loom_casa_copy(const char *from, const char *to) {
+    return guarded(LOOM_E_IO, "cannot copy " + std::string(from) + " to " + to, [&] {
+        Table(from, TableLock(TableLock::NoLocking), Table::Old).deepCopy(to, Table::New, False, Table::AipsrcEndian);
+    });
+}
+
+loom_status *loom_casa_add_column(loom_casa *table, const char *column, const char *later, int64_t hands,
+                                  int64_t channels) {
+    return guarded(LOOM_E_IO, to_column(table, column), [&] {
+        std::string tiled = manager_name(table->table, "Tiled" + std::string(later));
+        Int64 cells = std::max<Int64>(1, hands * channels);
+        IPosition tile(3, hands, channels, std::max<Int64>(1, (1 << 17) / cells));
+        TableDesc desc;
+        desc.addColumn(ArrayColumnDesc<Complex>(column, "", tiled, tiled, 2));
+        desc.defineHypercolumn(tiled, 3, Vector<String>(1, column));
+        table->table.addColumn(desc, TiledShapeStMan(tiled, tile));
+    });
+}
+
+loom_status *loom_casa_rename_column(loom_casa *table, const char *from, const char *to) {
+    return guarded(LOOM_E_IO, to_column(table, to), [&] { table->table.renameColumn(to, from); });
+}
+
+loom_status *loom_casa_remove_column(loom_casa *table, const char *column) {
+    return guarded(LOOM_E_IO, "cannot remove column " + std::string(column) + " of " + table->name,
+                   [&] { table->table.removeColumn(column); });
+}
+
+loom_status *loom_casa_fill_column(loom_casa *table, const char *column, const char *like, bool copy) {
+    return guarded(LOOM_E_IO, to_column(table, column), [&] {
+        bool single = table->table.tableDesc()[like].dataType() == TpComplex;
+        single ? fill_cells<Complex>(table->table, column, like, copy)
+               : fill_cells<DComplex>(table->table, column, like, copy);
+    });
+}
+
+loom_status *loom_casa_put(loom_casa *table, const char *column, const loom_run *runs, int64_t n_runs,
+                           const loom_casa_slice *slice, const double *from) {
+    return guarded(LOOM_E_IO, to_column(table, column), [&] {
+        bool single = table->table.tableDesc()[column].dataType() == TpComplex;
+        single ? put_cells<Complex>(table->table, column, runs, n_runs, *slice, from)
+               : put_cells<DComplex>(table->table, column, runs, n_runs, *slice, from);
+    });
+}

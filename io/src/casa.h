@@ -59,6 +59,29 @@ LOOM_MUST_USE loom_status *loom_casa_arrays(const loom_casa *table, const char *
 LOOM_MUST_USE loom_status *loom_casa_has_shape(const loom_casa *table, const char *column, const loom_run *runs,
                                                int64_t n_runs, int rank, const int64_t *shape, bool *has);
 
+/* ---- writing columns of a table that exists ---- */
+
+/* Opened for update, with the table's lock; no other loom_casa of the same table may be open. */
+LOOM_MUST_USE loom_status *loom_casa_update(const char *path, loom_casa **table);
+LOOM_MUST_USE loom_status *loom_casa_flush(loom_casa *table);
+/* Frees the table in any case. */
+LOOM_MUST_USE loom_status *loom_casa_end_update(loom_casa *table);
+bool loom_casa_is_writable(const loom_casa *table, const char *column);
+/* A new table with all that the old one and its subtables hold. */
+LOOM_MUST_USE loom_status *loom_casa_copy(const char *from, const char *to);
+/* A column of complex matrices, in tiles that suit cells of [channels][hands]; it is to be renamed to `later`. */
+LOOM_MUST_USE loom_status *loom_casa_add_column(loom_casa *table, const char *column, const char *later, int64_t hands,
+                                                int64_t channels);
+LOOM_MUST_USE loom_status *loom_casa_rename_column(loom_casa *table, const char *from, const char *to);
+LOOM_MUST_USE loom_status *loom_casa_remove_column(loom_casa *table, const char *column);
+/* Gives each cell the shape of that of the column `like`, and its values or zeros; cells that `like` has not stay
+ * undefined. */
+LOOM_MUST_USE loom_status *loom_casa_fill_column(loom_casa *table, const char *column, const char *like, bool copy);
+/* The converse of loom_casa_arrays for complex cells, from pairs of doubles. Cells that are not there or have another
+ * shape are made anew, 0 outside the slice. */
+LOOM_MUST_USE loom_status *loom_casa_put(loom_casa *table, const char *column, const loom_run *runs, int64_t n_runs,
+                                         const loom_casa_slice *slice, const double *from);
+
 /* ---- writing a MeasurementSet ---- */
 
 typedef struct loom_casa_ms loom_casa_ms;

@@ -24,6 +24,7 @@ typedef struct cli_command {
 extern const cli_command cli_commands[];
 
 loom_status *cli_image(const cli_call *call);
+loom_status *cli_predict(const cli_call *call);
 loom_status *cli_simulate(const cli_call *call);
 loom_status *cli_run(const cli_call *call);
 loom_status *cli_eval(const cli_call *call);

@@ -6,5 +6,7 @@
 
 extern const char cli_image_weft[];
 extern const size_t cli_image_weft_length;
+extern const char cli_predict_weft[];
+extern const size_t cli_predict_weft_length;
 
 #endif

@@ -13,6 +13,7 @@
 
 const cli_command cli_commands[] = {
     {"image", cli_image, "make a dirty image of an observation"},
+    {"predict", cli_predict, "predict the visibilities of an image or of point sources"},
     {"simulate", cli_simulate, "make an observation of point sources"},
     {"run", cli_run, "run a Weft program on workers"},
     {"eval", cli_eval, "evaluate a Weft program here, with the interpreter"},

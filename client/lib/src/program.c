@@ -40,6 +40,13 @@ loom_status *loom_client_embedded(const char *name, const char *text, size_t len
     return NULL;
 }
 
+loom_status *loom_client_embedded_files(const loom_source_file *files, size_t n, loom_client_program **program) {
+    loom_client_program *p = make(n);
+    memcpy(p->files, files, n * sizeof *files);
+    *program = p;
+    return NULL;
+}
+
 loom_status *loom_client_compile(loom_client_program *program) {
     return loom_syntax_compile(program->arena, program->files, program->n_files, &program->diagnostics,
                                &program->program);

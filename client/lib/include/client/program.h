@@ -23,6 +23,9 @@ LOOM_MUST_USE loom_status *loom_client_read(const char *const *paths, size_t n, 
 /* A text that is linked in. */
 LOOM_MUST_USE loom_status *loom_client_embedded(const char *name, const char *text, size_t length,
                                                 loom_client_program **program);
+/* Several, as one program; they outlive it. */
+LOOM_MUST_USE loom_status *loom_client_embedded_files(const loom_source_file *files, size_t n,
+                                                      loom_client_program **program);
 /* Compiles what was read. On failure `diagnostics` says more, as loom_syntax_compile does. */
 LOOM_MUST_USE loom_status *loom_client_compile(loom_client_program *program);
 void loom_client_program_free(loom_client_program *program); /* NULL is fine */
