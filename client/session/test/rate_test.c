@@ -1,5 +1,5 @@
-#include "../src/rate.h"
 #include "loom_test.h"
+#include "rate.h"
 
 LOOM_TEST(rate, nothing_is_known_before_the_first_jump) {
     loom_rate r = {0};
