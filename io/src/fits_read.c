@@ -149,8 +149,13 @@ static loom_status *elsewhere(const reading *r, double dx, double dy) {
                             r->ra / DEGREE, r->dec / DEGREE, r->frame);
 }
 
+/* The pixel that an image has at its phase centre. */
+static int64_t middle(int64_t n) {
+    return n / 2;
+}
+
 static loom_status *find_scale(reading *r) {
-    double l, m, l0 = 0, m0 = 0, x = (double)(r->model.nx / 2), y = (double)(r->model.ny / 2);
+    double l, m, l0 = 0, m0 = 0, x = (double)middle(r->model.nx), y = (double)middle(r->model.ny);
     bool front;
     double cdelt = fabs(r->wcs->cdelt[1] * r->wcs->pc[r->n_axes + 1]) * DEGREE; /* of y along north, if straight */
     if (!(cdelt > 0) || !isfinite(cdelt)) {
@@ -179,13 +184,14 @@ static loom_status *find_scale(reading *r) {
 static loom_status *check_places(const reading *r) {
     const loom_fits_model *d = &r->model;
     double far = 0.5 / d->scale;
-    double west = fmin((double)(d->nx - 1 - d->nx / 2), far), east = fmin((double)(d->nx / 2), far);
-    double north = fmin((double)(d->ny - 1 - d->ny / 2), far), south = fmin((double)(d->ny / 2), far);
+    const int64_t cx = middle(d->nx), cy = middle(d->ny);
+    double west = fmin((double)(d->nx - 1 - cx), far), east = fmin((double)cx, far);
+    double north = fmin((double)(d->ny - 1 - cy), far), south = fmin((double)cy, far);
     for (int i = 0; i < 9; i++) {
         double x = i % 3 == 0 ? -east : i % 3 == 1 ? 0 : west, y = i / 3 == 0 ? -south : i / 3 == 1 ? 0 : north;
         double l = NAN, m = NAN;
         bool front;
-        if (place(r, (double)(d->nx / 2) + x, (double)(d->ny / 2) + y, &l, &m, &front) &&
+        if (place(r, (double)cx + x, (double)cy + y, &l, &m, &front) &&
             hypot(l / d->scale + x, m / d->scale - y) <= TOLERANCE) {
             continue;
         }

@@ -12,8 +12,8 @@ typedef enum loom_level {
     LOOM_LOG_DEBUG
 } loom_level;
 
-/* Prefix of each line, e.g. "gridloomd"; kept by pointer. Level from GRIDLOOM_LOG=error|warn|info|debug, else warn. Standard
- * streams that are closed are opened, so that no file takes their numbers: what is printed then fails. */
+/* Prefix of each line, e.g. "gridloomd"; kept by pointer. Level from GRIDLOOM_LOG=error|warn|info|debug, else warn.
+ * Standard streams that are closed are opened, so that no file takes their numbers: what is printed then fails. */
 void loom_log_init(const char *program);
 void loom_log_set_level(loom_level level);
 bool loom_log_enabled(loom_level level);

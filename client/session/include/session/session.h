@@ -64,10 +64,10 @@ typedef struct loom_job_progress {
     int64_t blocks_done, blocks_total;     /* of the running traversal; total 0: not a traversal */
     int64_t elements_done, elements_total; /* likewise */
     double elements_per_second;            /* over the last seconds; 0: not known yet */
-    double seconds_left;                   /* of the running traversal; negative: not known. Counts down between blocks */
-    double seconds;                        /* since the job was submitted */
-    uint32_t workers;                      /* registered now; 0: the job waits for one */
-    int64_t releases;                      /* blocks leased again so far */
+    double seconds_left; /* of the running traversal; negative: not known. Counts down between blocks */
+    double seconds;      /* since the job was submitted */
+    uint32_t workers;    /* registered now; 0: the job waits for one */
+    int64_t releases;    /* blocks leased again so far */
 } loom_job_progress;
 
 typedef struct loom_job_description {
