@@ -100,6 +100,102 @@ LOOM_TEST(image, times) {
     }
 }
 
+/* ---- weights and planes ---- */
+
+static loom_status *weight_of(const char *text, double robust, image_weights *weights) {
+    image_request r = {.weight = text, .robust = robust};
+    LOOM_TRY(image_parse_weight(&r));
+    *weights = r.weights;
+    return NULL;
+}
+
+LOOM_TEST(image, weights) {
+    image_weights w;
+    LOOM_OK(weight_of("natural", NAN, &w));
+    LOOM_CHECK_EQ_INT(w.kind, 0);
+    LOOM_OK(weight_of("uniform", NAN, &w));
+    LOOM_CHECK_EQ_INT(w.kind, 1);
+    LOOM_OK(weight_of("briggs", NAN, &w));
+    LOOM_CHECK(w.kind == 2 && w.robust == 0);
+    LOOM_OK(weight_of("briggs:-0.5", NAN, &w));
+    LOOM_CHECK(w.kind == 2 && w.robust == -0.5);
+    LOOM_OK(weight_of("briggs", 1.5, &w));
+    LOOM_CHECK(w.robust == 1.5);
+    static const char *const wrong[] = {"",        "even",       "briggs:",   "briggs:x",
+                                        "briggs0", "briggs:nan", "briggs:11", "natural:0"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) LOOM_FAILS(weight_of(wrong[i], NAN, &w), LOOM_E_USAGE);
+    LOOM_FAILS(weight_of("uniform", 0, &w), LOOM_E_USAGE);
+    LOOM_FAILS(weight_of("briggs:0", 0, &w), LOOM_E_USAGE);
+}
+
+LOOM_TEST(image, stokes) {
+    static const struct {
+        const char *text;
+        int64_t n;
+        int32_t codes[4];
+    } good[] = {{"I", 1, {1}},         {"IQUV", 4, {1, 2, 3, 4}},           {"UQ", 2, {2, 3}},
+                {"XX,YY", 2, {9, 12}}, {"XX,XY,YX,YY", 4, {9, 12, 10, 11}}, {"LL", 1, {8}},
+                {"RRLL", 2, {5, 8}}};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        image_request r = {.stokes_text = good[i].text};
+        LOOM_OK(image_parse_stokes(&r));
+        LOOM_CHECK_EQ_INT(r.n_products, good[i].n);
+        for (int64_t k = 0; k < r.n_products; k++) LOOM_CHECK_EQ_INT(r.products[k], good[i].codes[k]);
+    }
+    static const char *const wrong[] = {"", "X", "II", "I,Q,V", "I,XX", "XX,RR", ",I", "I,", "I Q", "IQUVI"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        image_request r = {.stokes_text = wrong[i]};
+        LOOM_FAILS(image_parse_stokes(&r), LOOM_E_USAGE);
+    }
+}
+
+/* Seven channels of two windows, one frequency in both: six channels, in three, four and too many runs. */
+LOOM_TEST(image, bands) {
+    double low[] = {4e6, 3e6, 2e6, 1e6}, high[] = {4e6, 6e6, 8e6};
+    loom_ms_segment segments[] = {
+        {.n_channels = 4, .frequencies = low, .low = 0.5e6, .high = 4.5e6},
+        {.n_channels = 3, .frequencies = high, .low = 3e6, .high = 9e6},
+    };
+    loom_ms_info info = {.segments = segments, .n_segments = 2};
+    image_request r = {.n_products = 1, .products = {1}, .channels_out = 4};
+    image_planes planes;
+    LOOM_OK(image_divide(&r, &info, &planes));
+    static const double from[] = {1e6, 2e6, 4e6, 6e6}, to[] = {1e6, 3e6, 4e6, 8e6};
+    for (int b = 0; b < 4; b++) LOOM_CHECK(planes.at[b].low == from[b] && planes.at[b].high == to[b]);
+    LOOM_CHECK_NEAR(planes.at[1].frequency, 2.5e6, 1.0);
+    LOOM_CHECK_NEAR(planes.at[1].width, 2e6, 1.0);
+    LOOM_CHECK_NEAR(planes.at[2].width, 2e6, 1.0); /* the wider of both */
+    image_planes_free(&planes);
+    r.channels_out = 7;
+    LOOM_FAILS(image_divide(&r, &info, &planes), LOOM_E_USAGE);
+}
+
+static image_beam fitted(int64_t nx, int64_t ny, double major, double minor, double angle) {
+    float *pixels = calloc((size_t)(nx * ny), sizeof *pixels);
+    for (int64_t i = 0; i < nx * ny; i++) {
+        double east = (double)(nx / 2 - i % nx), north = (double)(i / nx - ny / 2);
+        double along = north * cos(angle) + east * sin(angle), across = east * cos(angle) - north * sin(angle);
+        double r2 = pow(along / major, 2) + pow(across / minor, 2);
+        pixels[i] = (float)exp(-4 * log(2) * r2);
+    }
+    loom_leaf psf = {.dtype = LOOM_F32, .depth = 2, .extents = {ny, nx}, .data = pixels, .n_data = nx * ny};
+    image_beam beam = image_fit_beam(&psf, 4, 1);
+    free(pixels);
+    return beam;
+}
+
+LOOM_TEST(image, beams) {
+    static const double angles[] = {0, 0.4, 1.5, -0.7};
+    for (size_t i = 0; i < 4; i++) {
+        image_beam b = fitted(101, 120, 9, 4.5, angles[i]);
+        LOOM_CHECK_NEAR(b.major, 9.0, 1e-3);
+        LOOM_CHECK_NEAR(b.minor, 4.5, 1e-3);
+        LOOM_CHECK_NEAR(remainder(b.angle - angles[i], M_PI), 0.0, 1e-3);
+    }
+    LOOM_CHECK(fitted(2, 2, 9, 4.5, 0).major == 0);
+    LOOM_CHECK_NEAR(fitted(512, 300, 60, 20, 0.3).major, 60.0, 0.1);
+}
+
 static image_counts counts_of(int64_t flagged, int64_t out, int64_t gridded) {
     return (image_counts){.flagged = flagged, .out_of_grid = out, .gridded = gridded};
 }
