@@ -172,9 +172,9 @@ static loom_status *find_scale(reading *r) {
     if (!known || fabs(l + 1) > 1e-3 || fabs(m - 1) > 1e-3 || fabs(west[1] - m0) > 1e-3 * cdelt ||
         fabs(north[0] - l0) > 1e-3 * cdelt) {
         return loom_error(LOOM_E_DATA,
-                          "%s: its pixels are not square, or turned: one pixel on along the first axis is "
-                          "%.6g pixels east, along the second %.6g pixels north",
-                          r->path, l, m);
+                          "%s: its pixels are not square, or turned: a step along the first axis leads (%.6g, %.6g) "
+                          "pixels east and north, along the second (%.6g, %.6g)",
+                          r->path, l, (west[1] - m0) / cdelt, (north[0] - l0) / cdelt, m);
     }
     r->model.scale = cdelt;
     return NULL;
