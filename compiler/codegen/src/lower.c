@@ -206,6 +206,10 @@ static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
         if (op->next[t] == op->state[s] || (t != s && op->next[t] == op->next[s])) return;
     }
     state_use use = {.g = g, .reader = next->op, .state = op->state[s]};
+    if (l->ops[next->op].sliced) {
+        g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
+        return;
+    }
     if (!reads_own_point(l, &l->ops[next->op], op->state[s])) return;
     for (use.op = 0; use.op < l->n_ops; use.op++) loom_lifted_reads(l, use.op, note_state_use, &use);
     if (!use.elsewhere) g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];

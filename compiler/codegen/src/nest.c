@@ -101,11 +101,16 @@ static const loom_place *result_place(nest *N, uint32_t j) {
     return N->bounds->partial ? &N->bounds->partial[j] : loom_fn_place(N->fn, N->op->results[j]);
 }
 
-/* Offset of the point in result j, whose axes are those of the operation without `skip`. */
+/* Offset of the point in result j, whose axes are those of the operation without `skip`; of a sliced one in the slice.
+ */
 static LLVMValueRef result_offset(nest *N, uint32_t j, uint32_t skip) {
     loom_fn *fn = N->fn;
-    LLVMValueRef indices[LOOM_LIFTED_MAX_AXES];
+    LLVMValueRef indices[LOOM_LIFTED_MAX_AXES + 1];
     uint32_t n = 0;
+    if (N->op->sliced) {
+        const loom_place *into = loom_fn_place(fn, N->op->into);
+        indices[n++] = loom_fn_load(fn, LOOM_I64, into->base, loom_fn_i64(fn, 0), into->scope, into->constant).re;
+    }
     for (uint32_t i = 0; i < N->op->n_axes; i++) {
         if (i != skip) indices[n++] = fn->axis[i];
     }

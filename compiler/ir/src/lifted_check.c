@@ -364,6 +364,22 @@ static bool check_if(checker *c, loom_lop_id id, const loom_lop *o) {
            check_branch(c, id, o, o->else_first, o->else_end, o->else_results);
 }
 
+/* Results are states but for a slice. */
+static bool check_sliced(checker *c, const loom_lop *o) {
+    NEED(o->inner && o->n_axes >= 1 && o->dest, "a slice outside of a loop");
+    if (!check_used(c, o->into, "slice")) return false;
+    if (!check_value_axes(c, o->into, NULL, 0, LOOM_NONE, LOOM_I64)) return false;
+    for (uint32_t i = 0; i < o->n_results; i++) {
+        if (!check_used(c, o->dest[i], "target") || !same_form(c, o->results[i], o->dest[i])) return false;
+        const loom_lvalue *v = &c->l->values[o->results[i]];
+        NEED(c->l->values[o->dest[i]].source == LOOM_LV_STATE && v->n_axes == o->n_axes + 1 &&
+                 v->dtype == result_type(c, o->body, i) &&
+                 memcmp(v->axes + 1, o->axes, o->n_axes * sizeof *o->axes) == 0,
+             "a slice of another form");
+    }
+    return true;
+}
+
 static bool check_op(checker *c, loom_lop_id id) {
     const loom_lop *o = &c->l->ops[id];
     c->op = id;
@@ -377,6 +393,10 @@ static bool check_op(checker *c, loom_lop_id id) {
     case LOOM_LO_COMPUTE:
         ok = check_block(c, o->body, NULL);
         if (ok) NEED(c->l->blocks[o->body].n_results == o->n_results, "results that the body does not give");
+        if (ok && o->sliced) {
+            ok = check_sliced(c, o);
+            break;
+        }
         for (uint32_t i = 0; ok && i < o->n_results; i++) {
             ok = check_value_axes(c, o->results[i], o->axes, o->n_axes, LOOM_NONE, result_type(c, o->body, i));
         }

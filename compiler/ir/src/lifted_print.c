@@ -180,6 +180,10 @@ static void print_op_head(const printer *w, const loom_lop *o) {
         fputs(" -> ", w->to);
         print_values(w, o->results, o->n_results);
     }
+    if (o->sliced) {
+        fprintf(w->to, " slice v%" PRIu32 " of ", o->into);
+        print_ids(w, 'v', o->dest, o->n_results);
+    }
 }
 
 static void print_permute(const printer *w, const loom_lop *o, uint32_t depth) {

@@ -27,6 +27,12 @@ void loom_lifted_reads(const loom_lifted *l, loom_lop_id id, void (*f)(void *, l
         value_reads(op->else_results, op->n_results, f, context);
         return;
     case LOOM_LO_FFT: return;
+    case LOOM_LO_COMPUTE:
+        if (op->sliced) {
+            value_reads(op->dest, op->n_results, f, context);
+            value_reads(&op->into, 1, f, context);
+        }
+        break;
     case LOOM_LO_PERMUTE:
         if (op->output == LOOM_NONE) value_reads(op->dest, op->n_results, f, context);
         break;

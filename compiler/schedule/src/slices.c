@@ -1,14 +1,17 @@
 /* Rules. In an array stage, operations over [A, ...] that hand each other whole slices (transform the planes, turn
- * them, add them up) need one slice of each value at a time, if what leaves them is reduced along A. Such a group
- * becomes a LOOP over A: operation over [A, rest]            -> operation over [rest], with A's index read from the
- * loop's counter value [A, rest] inside the group    -> value [rest] REDUCE along A                      -> a state
- * [rest] that starts from the neutral element and takes one slice a turn The group is what can be reached from a
- * transform over operations with A outermost; an operation leaves it if its results are needed elsewhere, or if it
- * reads another slice than its own. It pays where slices are large: memory falls from all slices to one, which then
- * stays in cache between operations, and every operation is still divided among threads inside a slice.
+ * them, add them up) need one slice of each value at a time, if what leaves them is reduced along A, or is all slices
+ * of one operation's results. Such a group becomes a LOOP over A: operation over [A, rest]            -> operation over
+ * [rest], with A's index read from the loop's counter value [A, rest] inside the group    -> value [rest] REDUCE along
+ * A                      -> a state [rest] that starts from the neutral element and takes one slice a turn COMPUTE
+ * whose results leave         -> a state [A, rest] of which each turn writes its slice, in place The group is what can
+ * be reached from a transform over operations with A outermost; an operation leaves it if its results are needed
+ * elsewhere (but for the last kind), or if it reads another slice than its own. It pays where slices are large: memory
+ * falls from all slices to one, which then stays in cache between operations, and every operation is still divided
+ * among threads inside a slice.
  *
  * Example: p = fft f(k) over [k, y, x]; image = reduce + over k of g(k, p) becomes
  *     image = 0; loop k: p = fft f(k) over [y, x]; image = image + g(k, p)
+ * and crop(p) over [k, y, x], an output, becomes out = 0; loop k: p = fft f(k) over [y, x]; out[k] = crop(p).
  * Cost: linear in the operations for each transform. */
 #include "slices.h"
 #include "clone.h"
@@ -25,6 +28,7 @@ typedef struct slicer {
     loom_arena *arena;
     loom_lop_id *parent;
     bool *member; /* per operation: of the group */
+    bool *keeper; /* per operation: a member whose results leave the group, slice by slice */
     loom_axis_id axis;
     /* while rewriting */
     loom_lvalue_id *slice; /* per value: what it becomes inside the loop, or LOOM_NONE */
@@ -36,8 +40,13 @@ typedef struct slicer {
     LOOM_VEC(loom_lvalue_id) result;
 } slicer;
 
-static bool is_sink(const slicer *s, loom_lop_id id) {
+static bool is_sum(const slicer *s, loom_lop_id id) {
     return s->l->ops[id].kind == LOOM_LO_REDUCE && s->l->ops[id].reduce == 0;
+}
+
+/* What leaves the loop as one of its states. */
+static bool is_sink(const slicer *s, loom_lop_id id) {
+    return is_sum(s, id) || s->keeper[id];
 }
 
 static bool may_belong(const slicer *s, loom_lop_id id) {
@@ -100,16 +109,42 @@ static bool is_output(const loom_lifted *l, loom_lvalue_id id) {
     return false;
 }
 
-/* A reader outside of the group needs the whole value, so its maker leaves; and a member that reads a sum over all
- * slices comes after the loop. */
+static void note_reader(void *context, loom_lvalue_id value) {
+    visit *v = context;
+    loom_lop_id m = maker(v->s, value);
+    if (m == v->op) v->other_slice = true;
+}
+
+static bool read_by_members(slicer *s, loom_lop_id id) {
+    visit v = {.s = s, .op = id};
+    for (loom_lop_id reader = 0; reader < s->l->n_ops; reader++) {
+        if (s->member[reader]) loom_lifted_reads(s->l, reader, note_reader, &v);
+    }
+    return v.other_slice;
+}
+
+/* A member whose results are needed whole: it keeps them, slice by slice, or leaves. */
+static void keep_or_leave(slicer *s, loom_lop_id id) {
+    const loom_lop *op = &s->l->ops[id];
+    if (op->kind == LOOM_LO_COMPUTE && op->n_axes > 1 && !read_by_members(s, id)) {
+        s->keeper[id] = true;
+    } else {
+        s->member[id] = false;
+    }
+}
+
+/* A reader outside of the group needs the whole value; and a member that reads a sum over all slices comes after the
+ * loop. */
 static void part_outsiders(void *context, loom_lvalue_id value) {
     visit *v = context;
     slicer *s = v->s;
     loom_lop_id m = maker(s, value);
-    if (m == LOOM_NONE || !s->member[m]) return;
-    loom_lop_id leaves = is_sink(s, m) ? (s->member[v->op] ? v->op : LOOM_NONE) : (s->member[v->op] ? LOOM_NONE : m);
-    if (leaves == LOOM_NONE) return;
-    s->member[leaves] = false;
+    if (m == LOOM_NONE || !s->member[m] || is_sink(s, m) != s->member[v->op]) return;
+    if (s->member[v->op]) {
+        s->member[v->op] = s->keeper[v->op] = false;
+    } else {
+        keep_or_leave(s, m);
+    }
     v->changed = true;
 }
 
@@ -119,13 +154,16 @@ static bool prune(slicer *s) {
         v.op = id;
         loom_lifted_reads(s->l, id, part_outsiders, &v);
         if (!s->member[id]) continue;
-        bool leaves = !reads_own_slice(s, id);
+        bool whole = false, own = reads_own_slice(s, id);
         for (uint32_t j = 0; j < s->l->ops[id].n_results && !is_sink(s, id); j++)
-            leaves |= is_output(s->l, s->l->ops[id].results[j]);
-        if (leaves) {
-            s->member[id] = false;
-            v.changed = true;
+            whole |= is_output(s->l, s->l->ops[id].results[j]);
+        if (own && !whole) continue;
+        if (own) {
+            keep_or_leave(s, id);
+        } else {
+            s->member[id] = s->keeper[id] = false;
         }
+        v.changed = true;
     }
     return v.changed;
 }
@@ -184,6 +222,7 @@ static bool is_large(const slicer *s, loom_lvalue_id id) {
 static bool find_group(slicer *s, loom_lop_id seed, bool always) {
     const loom_lifted *l = s->l;
     memset(s->member, 0, l->n_ops);
+    memset(s->keeper, 0, l->n_ops);
     s->axis = l->ops[seed].axes[0];
     if (l->axes[s->axis].kind == LOOM_AXIS_CHUNK || !may_belong(s, seed)) return false;
     s->member[seed] = true;
@@ -318,7 +357,7 @@ static loom_lexpr_id load_state(slicer *s, loom_lvalue_id state) {
     return loom_lifted_expr(s->l, load, indices, v.n_axes);
 }
 
-/* A sum over the slices: state = op(state, this slice's). Its start is made before the loop, by `start_sum`. */
+/* A sum over the slices: state = op(state, this slice's). Its start is made before the loop, by `start_state`. */
 static void slice_sum(slicer *s, loom_lop_id id, uint32_t first_state) {
     loom_lop op = s->l->ops[id];
     uint32_t k = op.n_results;
@@ -335,7 +374,30 @@ static void slice_sum(slicer *s, loom_lop_id id, uint32_t first_state) {
     loom_lifted_op(s->l, sum);
 }
 
-static void start_sum(slicer *s, loom_lop_id id) {
+/* Zeros, which no slice keeps. */
+static loom_lblock_id zero_block(slicer *s, const loom_lop *op) {
+    loom_lexpr_id first = s->l->n_exprs, *results = LOOM_NEW_ARRAY(s->arena, loom_lexpr_id, (size_t)op->n_results + 1);
+    for (uint32_t j = 0; j < op->n_results; j++) {
+        loom_lexpr zero = {.kind = LOOM_LX_CONST, .dtype = s->l->values[op->results[j]].dtype, .site = LOOM_NONE};
+        results[j] = loom_lifted_expr(s->l, zero, NULL, 0);
+    }
+    return loom_lifted_block(s->l, first, 0, NULL, op->n_results, results);
+}
+
+/* All results but the slice of this turn are as the state has them. */
+static void slice_keeper(slicer *s, loom_lop_id id, uint32_t first_state) {
+    loom_lop op = s->l->ops[id];
+    op.body = slice_block(s, op.body);
+    op.axes++;
+    op.n_axes--;
+    op.results = s->next.at + first_state;
+    op.dest = s->state.at + first_state;
+    op.sliced = op.inner = true;
+    op.into = s->counter;
+    loom_lifted_op(s->l, op);
+}
+
+static void start_state(slicer *s, loom_lop_id id) {
     loom_lop op = s->l->ops[id];
     uint32_t first = (uint32_t)s->initial.count;
     for (uint32_t j = 0; j < op.n_results; j++) {
@@ -347,7 +409,9 @@ static void start_sum(slicer *s, loom_lop_id id) {
         LOOM_PUSH(s->arena, s->next, next);
         LOOM_PUSH(s->arena, s->result, op.results[j]);
     }
-    loom_lop start = compute_over(&op, 1, slice_block(s, op.ne), op.n_results, s->initial.at + first);
+    bool sum = is_sum(s, id);
+    loom_lblock_id body = sum ? slice_block(s, op.ne) : zero_block(s, &op);
+    loom_lop start = compute_over(&op, sum, body, op.n_results, s->initial.at + first);
     loom_lifted_op(s->l, start);
 }
 
@@ -402,13 +466,13 @@ static void rewrite(slicer *s, const bool *late, loom_span span) {
     s->counter = loom_lifted_value(
         l, (loom_lvalue){.dtype = LOOM_I64, .source = LOOM_LV_STATE, .op = LOOM_NONE, .name = "slice", .span = span});
     for (loom_lop_id id = 0; id < old; id++) {
-        if (s->member[id] && is_sink(s, id)) start_sum(s, id);
+        if (s->member[id] && is_sink(s, id)) start_state(s, id);
     }
     loom_lop_id inner_first = l->n_ops;
     for (loom_lop_id id = 0; id < old; id++) {
         if (!s->member[id]) continue;
         if (is_sink(s, id)) {
-            slice_sum(s, id, sum);
+            is_sum(s, id) ? slice_sum(s, id, sum) : slice_keeper(s, id, sum);
             sum += l->ops[id].n_results;
         } else {
             slice_op(s, id);
@@ -427,7 +491,8 @@ void loom_schedule_slices(loom_lifted *l, loom_arena *scratch, bool always) {
         slicer s = {.l = l,
                     .arena = scratch,
                     .parent = loom_lifted_parents(l, scratch),
-                    .member = LOOM_NEW_ARRAY(scratch, bool, (size_t)l->n_ops + 1)};
+                    .member = LOOM_NEW_ARRAY(scratch, bool, (size_t)l->n_ops + 1),
+                    .keeper = LOOM_NEW_ARRAY(scratch, bool, (size_t)l->n_ops + 1)};
         bool *late = LOOM_NEW_ARRAY(scratch, bool, (size_t)l->n_ops + 1);
         if (l->ops[seed].kind != LOOM_LO_FFT || s.parent[seed] != LOOM_NONE) continue;
         if (!find_group(&s, seed, always) || comes_before_itself(&s, late)) continue;

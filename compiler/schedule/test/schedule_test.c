@@ -113,6 +113,46 @@ static uint32_t loops_over_planes(int64_t side, int force) {
     return loops;
 }
 
+/* Transforms of planes of which a part is kept: one plane at a time, each written into its place. */
+LOOM_TEST(schedule, kept_slices) {
+    builder b = b_open(LOOM_STAGE_ARRAY);
+    loom_axis_id k = b_const(&b, 20), y = b_const(&b, 1024);
+    loom_lvalue_id g = b_input(&b, 0, LOOM_C64, AXES(k, y, y)), a = twice(&b, g, "a"),
+                   f = b_made(&b, LOOM_C64, "f", AXES(k, y, y));
+    b_fft(&b, a, f, 2, false);
+    loom_lvalue_id kept = twice(&b, f, "kept");
+    b_output(&b, LOOM_OUT_VALUE, kept, LOOM_NONE);
+    LOOM_OK(loom_schedule(b.l, -1));
+    LOOM_OK(loom_lifted_check(b.l));
+    const loom_lop *loop = &b.l->ops[b.l->values[kept].op];
+    LOOM_CHECK_EQ_INT(loop->kind, LOOM_LO_LOOP);
+    LOOM_CHECK_EQ_INT(loop->n_states, 1);
+    const loom_lop *slice = &b.l->ops[b.l->values[loop->next[0]].op];
+    LOOM_CHECK(slice->sliced && slice->into == loop->counter && slice->dest[0] == loop->state[0]);
+    LOOM_CHECK_EQ_INT(slice->n_axes, 2);
+    LOOM_CHECK_EQ_INT(b.l->values[loop->next[0]].n_axes, 3);
+    loom_arena_destroy(b.arena);
+}
+
+/* What is kept is read by a sum of the same planes as well: it is no slice then, and both need all of it. */
+LOOM_TEST(schedule, kept_and_summed) {
+    builder b = b_open(LOOM_STAGE_ARRAY);
+    loom_axis_id k = b_const(&b, 20), y = b_const(&b, 1024);
+    loom_lvalue_id g = b_input(&b, 0, LOOM_C64, AXES(k, y, y)), f = b_made(&b, LOOM_C64, "f", AXES(k, y, y));
+    b_fft(&b, g, f, 2, false);
+    loom_lvalue_id kept = twice(&b, f, "kept"), image = b_made(&b, LOOM_C64, "image", AXES(y, y));
+    loom_lblock_id add = b_operator(&b, LOOM_PRIM_ADD, LOOM_C64);
+    b_begin(&b);
+    loom_lblock_id body = b_end(&b, 0, NULL, RESULTS(LOAD(&b, kept, b_axis(&b, 0), b_axis(&b, 1), b_axis(&b, 2))));
+    b_reduce(&b, AXES(k, y, y), 0, body, add, b_neutral(&b, LOOM_C64, 0), 1, &image);
+    b_output(&b, LOOM_OUT_VALUE, kept, LOOM_NONE);
+    b_output(&b, LOOM_OUT_VALUE, image, LOOM_NONE);
+    LOOM_OK(loom_schedule(b.l, -1));
+    LOOM_OK(loom_lifted_check(b.l));
+    LOOM_CHECK(!b.l->ops[b.l->values[kept].op].sliced);
+    loom_arena_destroy(b.arena);
+}
+
 LOOM_TEST(schedule, slices) {
     LOOM_CHECK_EQ_INT(loops_over_planes(1024, -1), 1);
     LOOM_CHECK_EQ_INT(loops_over_planes(8, -1), 0);

@@ -112,7 +112,7 @@ typedef struct loom_lblock {
 } loom_lblock;
 
 typedef enum loom_lop_kind {
-    LOOM_LO_COMPUTE, /* results[j][point] = body result j */
+    LOOM_LO_COMPUTE, /* results[j][point] = body result j; see `sliced` */
     LOOM_LO_REDUCE,  /* axes = index space with the reduced axis at position `reduce`; results have the other axes. body
                         gives  the contribution, combine(acc..., x...) joins, ne (block without params, over the other
                         axes) starts */
@@ -142,6 +142,10 @@ typedef struct loom_lop {
     uint32_t rank;              /* r */
     uint32_t output;            /* or LOOM_NONE */
     const loom_lvalue_id *dest; /* one per target leaf, when output is LOOM_NONE */
+    /* COMPUTE in a loop: results have one more axis, the outermost. They are `dest`, states of the loop that nothing
+     * else in it reads, but for the slice at `into` (i64). In place: the rest is not touched. */
+    bool sliced;
+    loom_lvalue_id into;
     uint32_t n_target_axes;
     const loom_axis_id *target_axes; /* axes of the target (r indexed ones first, after context axes) */
     uint32_t n_context;              /* leading axes of the index space that the target has too (segmented permute) */
