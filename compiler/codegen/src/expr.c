@@ -48,7 +48,7 @@ void loom_expr_prepare(loom_gen *g) {
 /* ---- loads ---- */
 
 /* The index of a load that can only be in range: the loop over the same axis. */
-static bool is_own_axis(const loom_fn *fn, loom_lexpr_id index, loom_axis_id axis) {
+bool loom_load_is_own_axis(const loom_fn *fn, loom_lexpr_id index, loom_axis_id axis) {
     const loom_lifted *l = fn->g->l;
     const loom_lexpr *e = &l->exprs[index];
     if (e->kind == LOOM_LX_CONST && l->axes[axis].kind == LOOM_AXIS_CONST)
@@ -64,7 +64,9 @@ static LLVMValueRef in_range(loom_fn *fn, loom_lexpr_id id, const LLVMValueRef *
     const loom_lvalue *v = &fn->g->l->values[e->aux];
     LLVMValueRef all = NULL;
     for (uint32_t i = v->n_axes; i-- > 0;) {
-        if (is_own_axis(fn, loom_lifted_arg(fn->g->l, e, i), v->axes[i]) || (fn->safe[id] && fn->safe[id][i])) continue;
+        if (loom_load_is_own_axis(fn, loom_lifted_arg(fn->g->l, e, i), v->axes[i]) || (fn->safe[id] && fn->safe[id][i]))
+            continue;
+        if (fn->ranged[id] & (uint64_t)1 << i) continue;
         LLVMValueRef n = loom_fn_extent(fn, v->axes[i]);
         LLVMValueRef inside = LLVMBuildICmp(fn->b, LLVMIntULT, indices[i], n, "");
         *index = all ? LLVMBuildSelect(fn->b, inside, *index, indices[i], "") : indices[i];
@@ -82,7 +84,7 @@ static void check_early(loom_fn *fn, loom_lexpr_id id, uint64_t known) {
     const loom_lvalue *v = &g->l->values[e->aux];
     for (uint32_t i = 0; i < v->n_axes; i++) {
         loom_lexpr_id index = loom_lifted_arg(g->l, e, i);
-        if ((g->mask[index] & ~known) || !fn->memo[index].re || is_own_axis(fn, index, v->axes[i])) continue;
+        if ((g->mask[index] & ~known) || !fn->memo[index].re || loom_load_is_own_axis(fn, index, v->axes[i])) continue;
         if (!fn->safe[id]) fn->safe[id] = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, v->n_axes);
         if (fn->safe[id][i]) continue;
         LLVMValueRef n = loom_fn_extent(fn, v->axes[i]), at = fn->memo[index].re;
@@ -180,11 +182,11 @@ static void build_if(loom_fn *fn, loom_lexpr_id id) {
     for (uint32_t i = 0; i < n; i++) results[i] = join_scalars(fn, results[i], yes_end, other[i], no_end);
 }
 
-static void build_for(loom_fn *fn, loom_lexpr_id id) {
+/* The loop itself; results are the states when it has ended. */
+static void build_turns(loom_fn *fn, loom_lexpr_id id, loom_sv *results) {
     const loom_lifted *l = fn->g->l;
     const loom_lexpr *e = &l->exprs[id];
     uint32_t n = e->n_args - 1;
-    loom_sv *results = new_results(fn, id, n);
     loom_sv *params = LOOM_NEW_ARRAY(fn->g->arena, loom_sv, (size_t)n + 1),
             *next = LOOM_NEW_ARRAY(fn->g->arena, loom_sv, (size_t)n + 1);
     loom_loop loop;
@@ -197,6 +199,32 @@ static void build_for(loom_fn *fn, loom_lexpr_id id) {
     loom_block_eval(fn, e->blocks[0], params, false, next);
     for (uint32_t i = 0; i < n; i++) loom_loop_next(fn, &loop, results[i], next[i]);
     loom_loop_close(fn, &loop);
+}
+
+/* Where an innermost loop has checked loads at an index that is its counter, or the counter plus what does not change
+ * in it, there are two: one without these checks, taken where first and last turn are in range, and the loop as it
+ * is, which finds out what is wrong. */
+static void build_for(loom_fn *fn, loom_lexpr_id id) {
+    uint32_t n = fn->g->l->exprs[id].n_args - 1;
+    loom_sv *results = new_results(fn, id, n);
+    LLVMBasicBlockRef in_range = loom_ranged_open(fn, id);
+    if (!in_range) {
+        build_turns(fn, id, results);
+        return;
+    }
+    loom_sv *other = LOOM_NEW_ARRAY(fn->g->arena, loom_sv, (size_t)n + 1);
+    LLVMBasicBlockRef on = loom_fn_block(fn, "on");
+    build_turns(fn, id, other);
+    LLVMBasicBlockRef other_end = LLVMGetInsertBlock(fn->b);
+    LLVMBuildBr(fn->b, on);
+    LLVMPositionBuilderAtEnd(fn->b, in_range);
+    loom_ranged_mark(fn, id);
+    build_turns(fn, id, results);
+    loom_ranged_close(fn, id);
+    LLVMBasicBlockRef results_end = LLVMGetInsertBlock(fn->b);
+    LLVMBuildBr(fn->b, on);
+    LLVMPositionBuilderAtEnd(fn->b, on);
+    for (uint32_t i = 0; i < n; i++) results[i] = join_scalars(fn, results[i], results_end, other[i], other_end);
 }
 
 static LLVMValueRef state_phi(loom_fn *fn, LLVMValueRef initial, LLVMBasicBlockRef before) {
@@ -247,7 +275,7 @@ static loom_sv build_prim(loom_fn *fn, const loom_lexpr *e) {
     return loom_sv_prim(fn, (loom_prim)e->prim, operand, e->dtype, args, e->site);
 }
 
-static void build(loom_fn *fn, loom_lexpr_id id) {
+void loom_expr_build(loom_fn *fn, loom_lexpr_id id) {
     loom_gen *g = fn->g;
     const loom_lifted *l = g->l;
     const loom_lexpr *e = &l->exprs[id];
@@ -290,7 +318,7 @@ void loom_block_build(loom_fn *fn, loom_lblock_id block, uint64_t known) {
         if (g->owner[e] != block || fn->memo[e].re || (fn->wanted && !fn->wanted[e])) continue;
         const loom_lexpr *x = &g->l->exprs[e];
         if (!(g->mask[e] & ~known)) {
-            build(fn, e);
+            loom_expr_build(fn, e);
         } else if (x->kind == LOOM_LX_LOAD && x->mode == LOOM_LOAD_CHECKED) {
             check_early(fn, e, known);
         }

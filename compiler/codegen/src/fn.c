@@ -48,6 +48,7 @@ void loom_fn_open(loom_gen *g, loom_fn *fn, const char *symbol, const LLVMTypeRe
     fn->memo = LOOM_NEW_ARRAY(g->arena, loom_sv, (size_t)g->l->n_exprs + 1);
     fn->results = LOOM_NEW_ARRAY(g->arena, loom_sv *, (size_t)g->l->n_exprs + 1);
     fn->safe = LOOM_NEW_ARRAY(g->arena, LLVMValueRef *, (size_t)g->l->n_exprs + 1);
+    fn->ranged = LOOM_NEW_ARRAY(g->arena, uint64_t, (size_t)g->l->n_exprs + 1);
     fn->params = LOOM_NEW_ARRAY(g->arena, const loom_sv *, (size_t)g->l->n_blocks + 1);
     fn->touched = LOOM_NEW_ARRAY(g->arena, bool, g->buffers.count + 1);
     fn->n_scopes = (uint32_t)g->buffers.count;

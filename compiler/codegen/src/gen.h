@@ -90,6 +90,7 @@ typedef struct loom_fn {
     loom_sv *memo;          /* per expression */
     loom_sv **results;      /* per expression with several results */
     LLVMValueRef **safe;    /* per checked load: indices that were checked further out, made harmless; or NULL */
+    uint64_t *ranged;       /* per checked load: indices (bits) that are in range in all turns of the loop; ranged.c */
     const loom_sv **params; /* per block */
     bool *touched;          /* per plan buffer */
     const bool *wanted;     /* per expression: build only these; NULL: all */
@@ -148,6 +149,10 @@ loom_sv loom_sv_select(loom_fn *fn, LLVMValueRef condition, loom_sv a, loom_sv b
 /* ---- expr.c ---- */
 /* Fills g->owner and g->mask. */
 void loom_expr_prepare(loom_gen *g);
+/* One expression, whose arguments are built. */
+void loom_expr_build(loom_fn *fn, loom_lexpr_id id);
+/* Whether the index of a load can only be in range: the loop over the same axis, or a constant. */
+bool loom_load_is_own_axis(const loom_fn *fn, loom_lexpr_id index, loom_axis_id axis);
 /* Forgets what earlier evaluations of a block made. */
 void loom_block_reset(loom_fn *fn, loom_lblock_id block, const loom_sv *params);
 /* Builds, of the expressions of a block itself, those whose axes all lie in `known`, and were not built before. */
@@ -164,6 +169,15 @@ void loom_block_eval(loom_fn *fn, loom_lblock_id block, const loom_sv *params, b
 void loom_operator_extremes(loom_fn *fn, loom_lblock_id block, const loom_sv *start, const loom_sv *params,
                             loom_sv *results);
 LLVMValueRef loom_float_extreme_step(loom_fn *fn, bool least, LLVMValueRef acc, LLVMValueRef x);
+
+/* ---- ranged.c ---- */
+
+/* Before the loop of a FOR expression: a branch on whether the checks of its loads hold in all turns. Returns the block
+ * for the case that they do and goes on in the other one; NULL, without a branch, where there are no such loads. */
+LLVMBasicBlockRef loom_ranged_open(loom_fn *fn, loom_lexpr_id id);
+/* From here on, until close, these checks are not made. */
+void loom_ranged_mark(loom_fn *fn, loom_lexpr_id id);
+void loom_ranged_close(loom_fn *fn, loom_lexpr_id id);
 
 /* ---- defer.c ---- */
 /* Checks in an innermost loop would keep it from being vectorised. Between these two calls they only set a flag; if it

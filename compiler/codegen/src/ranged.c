@@ -1,0 +1,164 @@
+/* Loops of expressions whose loads are in range in all turns.
+ *
+ * Rule. In an innermost FOR, a checked load that every turn makes, at an index x, p or p + x, with p the counter and x
+ * not changing in the loop, is in range in all turns if it is in the first and in the last. Both are looked at before
+ * the loop. Example, the sum of the cells under a kernel: for p in 0..n: s = s + kernel[p] * cells[y, x + p]
+ *  => if n > 0 && n <= #kernel && y < #cells && x < #row && x + n - 1 < #row then (the loop without checks) else the
+ * loop Cost: the loop is there twice. See gen.h. */
+#include "gen.h"
+
+typedef struct ranged {
+    loom_fn *fn;
+    const loom_lexpr *loop;
+    loom_lblock_id body;
+    const loom_lblock *block;
+    bool *fixed;      /* per expression of the body: does not change in the loop, and may be built before it */
+    LLVMValueRef all; /* i1: what was looked at so far is in range */
+} ranged;
+
+static bool is_innermost(const loom_lifted *l, const loom_lblock *b) {
+    for (loom_lexpr_id e = b->first; e < b->end; e++) {
+        if (l->exprs[e].kind == LOOM_LX_FOR || l->exprs[e].kind == LOOM_LX_WHILE) return false;
+    }
+    return true;
+}
+
+static bool is_inside(const ranged *r, loom_lexpr_id e) {
+    return e >= r->block->first && e < r->block->end;
+}
+
+static bool is_fixed(const ranged *r, loom_lexpr_id e) {
+    return !is_inside(r, e) || r->fixed[e - r->block->first];
+}
+
+static void find_fixed(ranged *r) {
+    const loom_lifted *l = r->fn->g->l;
+    r->fixed = LOOM_NEW_ARRAY(r->fn->g->arena, bool, (size_t)(r->block->end - r->block->first) + 1);
+    for (loom_lexpr_id id = r->block->first; id < r->block->end; id++) {
+        const loom_lexpr *e = &l->exprs[id];
+        bool plain = e->kind == LOOM_LX_CONST || e->kind == LOOM_LX_AXIS || e->kind == LOOM_LX_EXTENT ||
+                     e->kind == LOOM_LX_CONVERT || (e->kind == LOOM_LX_PRIM && e->site == LOOM_NONE) ||
+                     (e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_PROVEN);
+        plain = plain && r->fn->g->owner[id] == r->body;
+        for (uint32_t i = 0; i < e->n_args; i++) plain = plain && is_fixed(r, loom_lifted_arg(l, e, i));
+        r->fixed[id - r->block->first] = plain;
+    }
+}
+
+static bool is_counter(const ranged *r, loom_lexpr_id e) {
+    const loom_lexpr *x = &r->fn->g->l->exprs[e];
+    return x->kind == LOOM_LX_PARAM && x->aux == 0 && is_inside(r, e) && r->fn->g->owner[e] == r->body;
+}
+
+/* Whether the index is x, p or p + x; x is LOOM_NONE for p alone. */
+static bool has_form(const ranged *r, loom_lexpr_id index, bool *runs, loom_lexpr_id *x) {
+    const loom_lifted *l = r->fn->g->l;
+    const loom_lexpr *e = &l->exprs[index];
+    *runs = !is_fixed(r, index);
+    *x = *runs ? LOOM_NONE : index;
+    if (!*runs || is_counter(r, index)) return true;
+    if (e->kind != LOOM_LX_PRIM || e->prim != LOOM_PRIM_ADD || r->fn->g->owner[index] != r->body) return false;
+    loom_lexpr_id a = loom_lifted_arg(l, e, 0), b = loom_lifted_arg(l, e, 1);
+    *x = is_counter(r, a) ? b : a;
+    return (is_counter(r, a) || is_counter(r, b)) && is_fixed(r, *x);
+}
+
+static bool is_ranged_load(const ranged *r, loom_lexpr_id id) {
+    const loom_lexpr *e = &r->fn->g->l->exprs[id];
+    return r->fn->g->owner[id] == r->body && e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_CHECKED;
+}
+
+static bool find_index(const ranged *r, loom_lexpr_id id, uint32_t i, bool *runs, loom_lexpr_id *x) {
+    const loom_lexpr *e = &r->fn->g->l->exprs[id];
+    loom_lexpr_id index = loom_lifted_arg(r->fn->g->l, e, i);
+    const loom_lvalue *v = &r->fn->g->l->values[e->aux];
+    return !loom_load_is_own_axis(r->fn, index, v->axes[i]) && has_form(r, index, runs, x);
+}
+
+/* Loads of the loop of which an index moves with the counter. */
+static bool has_ranged_loads(const ranged *r) {
+    for (loom_lexpr_id id = r->block->first; id < r->block->end; id++) {
+        if (!is_ranged_load(r, id)) continue;
+        for (uint32_t i = 0; i < r->fn->g->l->values[r->fn->g->l->exprs[id].aux].n_axes; i++) {
+            bool runs;
+            loom_lexpr_id x;
+            if (find_index(r, id, i, &runs, &x) && runs) return true;
+        }
+    }
+    return false;
+}
+
+/* What does not change in the loop, once it is known that there is a turn. */
+static void build_fixed(ranged *r) {
+    loom_block_reset(r->fn, r->body, NULL);
+    for (loom_lexpr_id id = r->block->first; id < r->block->end; id++) {
+        if (r->fixed[id - r->block->first] && !r->fn->memo[id].re) loom_expr_build(r->fn, id);
+    }
+}
+
+static void also(ranged *r, LLVMValueRef condition) {
+    r->all = r->all ? LLVMBuildAnd(r->fn->b, r->all, condition, "") : condition;
+}
+
+static void look_at(ranged *r, loom_lexpr_id id, uint32_t i) {
+    loom_fn *fn = r->fn;
+    bool runs;
+    loom_lexpr_id x;
+    if (!find_index(r, id, i, &runs, &x)) return;
+    LLVMValueRef n = loom_fn_extent(fn, fn->g->l->values[fn->g->l->exprs[id].aux].axes[i]);
+    LLVMValueRef first = x == LOOM_NONE ? loom_fn_i64(fn, 0) : fn->memo[x].re;
+    also(r, LLVMBuildICmp(fn->b, LLVMIntULT, first, n, ""));
+    if (!runs) return;
+    LLVMValueRef turns = fn->memo[loom_lifted_arg(fn->g->l, r->loop, 0)].re;
+    LLVMValueRef last = LLVMBuildAdd(fn->b, first, LLVMBuildSub(fn->b, turns, loom_fn_i64(fn, 1), ""), "");
+    also(r, LLVMBuildICmp(fn->b, LLVMIntULT, last, n, ""));
+}
+
+static bool open_ranged(loom_fn *fn, loom_lexpr_id id, ranged *r) {
+    const loom_lifted *l = fn->g->l;
+    *r = (ranged){.fn = fn, .loop = &l->exprs[id], .body = l->exprs[id].blocks[0]};
+    r->block = &l->blocks[r->body];
+    if (fn->rare || !is_innermost(l, r->block)) return false;
+    find_fixed(r);
+    return has_ranged_loads(r);
+}
+
+LLVMBasicBlockRef loom_ranged_open(loom_fn *fn, loom_lexpr_id id) {
+    ranged r;
+    if (!open_ranged(fn, id, &r)) return NULL;
+    LLVMBasicBlockRef look = loom_fn_block(fn, "look"), in_range = loom_fn_block(fn, "ranged"),
+                      checked = loom_fn_block(fn, "checked");
+    LLVMValueRef turns = fn->memo[loom_lifted_arg(fn->g->l, r.loop, 0)].re;
+    LLVMBuildCondBr(fn->b, LLVMBuildICmp(fn->b, LLVMIntSGT, turns, loom_fn_i64(fn, 0), ""), look, checked);
+    LLVMPositionBuilderAtEnd(fn->b, look);
+    build_fixed(&r);
+    for (loom_lexpr_id e = r.block->first; e < r.block->end; e++) {
+        if (!is_ranged_load(&r, e)) continue;
+        for (uint32_t i = 0; i < fn->g->l->values[fn->g->l->exprs[e].aux].n_axes; i++) look_at(&r, e, i);
+    }
+    LLVMBuildCondBr(fn->b, r.all, in_range, checked);
+    LLVMPositionBuilderAtEnd(fn->b, checked);
+    return in_range;
+}
+
+static void mark(loom_fn *fn, loom_lexpr_id id, bool ranged_now) {
+    ranged r;
+    if (!open_ranged(fn, id, &r)) return;
+    for (loom_lexpr_id e = r.block->first; e < r.block->end; e++) {
+        fn->ranged[e] = 0;
+        if (!ranged_now || !is_ranged_load(&r, e)) continue;
+        for (uint32_t i = 0; i < fn->g->l->values[fn->g->l->exprs[e].aux].n_axes; i++) {
+            bool runs;
+            loom_lexpr_id x;
+            if (find_index(&r, e, i, &runs, &x)) fn->ranged[e] |= (uint64_t)1 << i;
+        }
+    }
+}
+
+void loom_ranged_mark(loom_fn *fn, loom_lexpr_id id) {
+    mark(fn, id, true);
+}
+
+void loom_ranged_close(loom_fn *fn, loom_lexpr_id id) {
+    mark(fn, id, false);
+}
