@@ -16,9 +16,11 @@ typedef struct space {
     extent units[LOOM_MAX_DEPTH];
 } space;
 
-static bool unit_axes(vec *v, const loom_node *n, const val *is, const val *xs, space *s) {
-    s->n_units = is->at[0].n_own;
+/* Inside the levels of the units around it, a unit is compared only where there are rows: an array without rows agrees
+ * with any other about what is in them. */
+static bool compare_units(vec *v, const loom_node *n, const val *is, const val *xs, space *s) {
     for (uint32_t k = 0; k < s->n_units; k++) {
+        if (k && !vec_push_level(v, n, s->units[k - 1].axis)) return false;
         s->units[k] = is->at[0].own[k];
         for (uint32_t i = 0; i < xs->n; i++) {
             if (xs->at[i].n_own < s->n_units) return vec_refuse(v, n, "values nested less than their indices");
@@ -27,6 +29,14 @@ static bool unit_axes(vec *v, const loom_node *n, const val *is, const val *xs, 
         }
     }
     return true;
+}
+
+static bool unit_axes(vec *v, const loom_node *n, const val *is, const val *xs, space *s) {
+    s->n_units = is->at[0].n_own;
+    uint32_t depth = v->depth;
+    bool ok = compare_units(v, n, is, xs, s);
+    v->depth = depth;
+    return ok;
 }
 
 static bool inner_axes(vec *v, const loom_node *n, const val *dest, const val *xs, uint32_t rank, space *s) {
