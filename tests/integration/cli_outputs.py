@@ -112,20 +112,36 @@ def outputs_on_a_small_disk():
 # ---- signals ----
 
 def interrupt(what, number, command, folder, ready):
-    """Sends the signal as soon as `ready` holds, which it does only while something is being written."""
-    os.makedirs(path(folder))
-    p = subprocess.Popen([GRIDLOOM] + command, cwd=TMP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until = time.time() + 60
-    while time.time() < until and p.poll() is None and not ready():
-        time.sleep(0.001)
-    check(p.poll() is None, "%s ended before the signal" % what)
-    p.send_signal(number)
-    err = p.communicate(timeout=60 * SLOW)[1]
-    temporary = [f for f in left(folder) if ".tmp-" in f]
+    """Sends the signal as soon as `ready` holds, which it does only while something is being written. Where this test was given
+    no time while it held, the command has ended and is run again."""
+    for _ in range(20):
+        os.makedirs(path(folder))
+        p = subprocess.Popen([GRIDLOOM] + command, cwd=TMP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        until = time.time() + 60
+        while time.time() < until and p.poll() is None and not ready():
+            time.sleep(0.001)
+        in_time = p.poll() is None
+        p.send_signal(number)
+        err = p.communicate(timeout=60 * SLOW)[1]
+        complete = left(folder)
+        shutil.rmtree(path(folder))
+        if in_time:
+            break
+    check(in_time, "%s ended before the signal" % what)
+    temporary = [f for f in complete if ".tmp-" in f]
     check(not temporary, "%s leaves %s" % (what, temporary))
-    complete = left(folder)
-    shutil.rmtree(path(folder))
     return p.returncode, err, complete
+
+
+def being_written(folder, name, bytes):
+    """Whether a temporary file of an output exists and holds more than so many bytes."""
+    for f in left(folder):
+        try:
+            if name + ".tmp-" in f and os.path.getsize(path(os.path.join(folder, f))) > bytes:
+                return True
+        except FileNotFoundError:  # it got its name since it was listed
+            pass
+    return False
 
 
 def signals():
@@ -135,8 +151,7 @@ def signals():
         code, err, kept = interrupt("simulate at " + name, number, simulate, "s", lambda: left("s") and time.sleep(0.3) is None)
         check(code == 130 and not kept, "simulate at %s: exit %s, left %s: %s" % (name, code, kept, err))
         evaluate = ["eval", "big.weft", "--arg", "xs=big.npy", "-o", "0=e/a.npy", "-o", "1=e/b.npy"]
-        code, err, kept = interrupt("eval at " + name, number, evaluate, "e", lambda: [f for f in left("e") if "a.npy.tmp" in f and
-                                                                                     os.path.getsize(path("e/" + f)) > 4096])
+        code, err, kept = interrupt("eval at " + name, number, evaluate, "e", lambda: being_written("e", "a.npy", 4096))
         check(code in (-number, 130) and kept in ([], ["a.npy", "b.npy"]), "eval at %s: exit %s, left %s" % (name, code, kept))
     for name in ("SIGHUP", "SIGUSR1"):
         p = start_slow()
