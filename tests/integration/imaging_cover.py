@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Accuracy over a covering set: weights, epsilons, fields and sizes of image so that each pair of values occurs, each image
 against the direct sum, its error as DESIGN 8 defines it at most epsilon. With `--all`, every combination. Observations are drawn at random for each field, with baselines that fill the grid of the image."""
-# timeout: 3000
-# tier: long
+# timeout: 1500
+# tier: ci
 import itertools, json, os, subprocess, sys, time
 import numpy as np
 from astropy.io import fits
