@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Imaging in bounded memory: w-planes that do not fit at once are taken in batches, the worker stays within --memory (and a
-tenth more for what is not its buffers), the image is the same, counts too."""
-# timeout: 900
-import json, os, subprocess, sys, time
+"""Imaging and prediction in bounded memory: w-planes that do not fit at once are taken in batches, the worker stays within
+--memory (and a tenth more for what is not its buffers), the image is the same, the prediction to the last bit, counts too."""
+# timeout: 1200
+import json, os, shutil, subprocess, sys, time
 import numpy as np
 from astropy.io import fits
+from casacore.tables import table
 
 BIN = os.environ["GRIDLOOM_BIN"]
 TMP = os.path.join(os.environ["LOOM_TMP"], "memory")
@@ -28,12 +29,10 @@ def resident(pid):
     return fields["Name"].strip(), sum(int(fields.get(k, "0 kB").split()[0]) for k in ("RssAnon", "RssShmem")) / 1024
 
 
-def image(name, memory, *more):
-    out = os.path.join(TMP, name + ".fits")
-    if os.path.exists(out):
-        os.remove(out)
-    p = subprocess.Popen([GRIDLOOM, "image", ms, "-o", out, "--size", str(SIZE), "--scale", "40asec", "--epsilon", "1e-4", "--memory",
-                          "%dMiB" % memory, "--threads", "2", "--json", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def watched(name, *command):
+    """What it printed as JSON, and the most memory that each process had."""
+    p = subprocess.Popen([GRIDLOOM, *command, "--epsilon", "1e-4", "--threads", "2", "--json"], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
     peaks = {}
     while p.poll() is None:
         for pid in children(p.pid):
@@ -46,7 +45,24 @@ def image(name, memory, *more):
     text, errors = p.communicate()
     if p.returncode:
         sys.exit("%s: exit %d: %s" % (name, p.returncode, errors))
-    return fits.getdata(out).squeeze().astype(float), json.loads(text), peaks
+    return json.loads(text), peaks
+
+
+def image(name, memory, *more):
+    out = os.path.join(TMP, name + ".fits")
+    if os.path.exists(out):
+        os.remove(out)
+    report, peaks = watched(name, "image", ms, "-o", out, "--size", str(SIZE), "--scale", "40asec", "--memory", "%dMiB" % memory, *more)
+    return fits.getdata(out).squeeze().astype(float), report, peaks
+
+
+def prediction(name, memory, *more):
+    out = os.path.join(TMP, name + ".ms")
+    shutil.rmtree(out, ignore_errors=True)
+    report, peaks = watched(name, "predict", ms, "--model", os.path.join(TMP, "whole.fits"), "-o", out, "--memory", "%dMiB" % memory,
+                            *more)
+    with table(out, ack=False) as t:
+        return t.getcol("MODEL_DATA"), report, peaks
 
 
 ms = os.path.join(TMP, "sky.ms")
@@ -68,6 +84,19 @@ for name, other, report in (("in batches", parts, p), ("in batches, by two worke
 most = peaks["gridloom-worker"]
 if not SANITIZED and most > 1.1 * LIMIT + 32:
     failed.append("the worker had %.0f MiB, of %d" % (most, LIMIT))
+whole, w, _ = prediction("predict_whole", 16000)
+parts, q, predicting = prediction("predict_parts", LIMIT)
+shared, _, _ = prediction("predict_shared", LIMIT, "--workers", "2", "--block", "777")
+if q["traversals"] < w["traversals"] + 2:
+    failed.append("%d traversals to predict with little memory, %d with much: no batches" % (q["traversals"], w["traversals"]))
+for name, other in (("in batches", parts), ("in batches, by two workers", shared)):
+    if other.tobytes() != whole.tobytes():
+        failed.append("prediction %s: %.1e off" % (name, abs(other - whole).max()))
+if not abs(whole).max() > 0:
+    failed.append("the prediction is empty")
+if not SANITIZED and predicting["gridloom-worker"] > 1.1 * LIMIT + 32:
+    failed.append("the worker had %.0f MiB of %d while predicting" % (predicting["gridloom-worker"], LIMIT))
+print("prediction: %d traversals; worker %.0f MiB" % (q["traversals"], predicting["gridloom-worker"]))
 print("%d planes, %d traversals; worker %.0f MiB of %d" % (p["w_planes"], p["traversals"], most, LIMIT))
 for f in failed:
     print("failed:", f)

@@ -4,9 +4,11 @@ comments say, and the program is compiled unless they say otherwise.
 
 Comments: `-- input:`, `-- lengths:`, `-- sizes:`, `-- rows:`, `-- blocks:` as tests/weftgen/case.py reads them;
 `-- expect: VALUE` or `-- expect: PART = VALUE`, a part of the result; `-- expect: error WORDS`, what eval says;
-`-- interpreted: WORDS`, the remark of a program that is not compiled."""
+`-- interpreted: WORDS`, the remark of a program that is not compiled; `-- memory: BYTES TRAVERSALS`, with as much memory for the
+worker it takes as many traversals, and the result is the same to the last bit."""
 # timeout: 600
 import glob
+import json
 import os
 import random
 import re
@@ -39,6 +41,26 @@ def expected(case, text, why):
     return None
 
 
+def in_little_memory(farm, case, memory, traversals):
+    """What is not as in the run before, which had memory for everything."""
+    before, (words, paths) = case.outputs(farm.folder, "got")[1], case.outputs(farm.folder, "got_little")
+    stats = os.path.join(farm.folder, "stats.json")
+    for block in case.blocks:
+        code, said = farm.call(["run"] + case.write(farm.folder) + words + ["--memory", memory, "--block", str(block), "--stats", stats,
+                                                                            "--threads", "2", "--quiet"])
+        if code:
+            return "with %s: exit code %d: %s" % (memory, code, said[-300:])
+        for path, want in zip(paths, before):
+            with open(path, "rb") as a, open(want, "rb") as b:
+                if a.read() != b.read():
+                    return "with %s, block %d, %s differs" % (memory, block, os.path.basename(path))
+        with open(stats) as f:
+            made = json.load(f)["traversals"]
+        if made != int(traversals):
+            return "with %s: %d traversals, not %s" % (memory, made, traversals)
+    return None
+
+
 def check(farm, path):
     with open(path) as f:
         text = f.read()
@@ -49,6 +71,10 @@ def check(farm, path):
     wrong = expected(case, text, why)
     if wrong:
         return wrong
+    for memory, traversals in re.findall(r"^-- memory: (\S+) (\d+)$", text, re.M):
+        wrong = in_little_memory(farm, case, memory, traversals)
+        if wrong:
+            return wrong
     remarks = "; ".join(sorted(case.remarks))
     allowed = re.findall(r"^-- interpreted: (.*)$", text, re.M)
     if bool(allowed) != bool(remarks) or any(a not in remarks for a in allowed):

@@ -113,8 +113,7 @@ static loom_node_id ceil_div(loom_program *p, loom_node_id a, loom_node_id b, lo
     return normalise_prim(p, LOOM_PRIM_FLOORDIV, up, b, span);
 }
 
-/* Groups a batch: as many as there is memory for, evenly spread. */
-static loom_node_id batch_size(normaliser *z, loom_node_id n, loom_node_id bytes, loom_span span) {
+loom_node_id normalise_batch_size(normaliser *z, loom_node_id n, loom_node_id bytes, loom_span span) {
     loom_program *p = z->to;
     loom_node_id one = loom_build_i64(p, 1, span);
     uint64_t memory = z->memory < INT64_MAX ? z->memory : INT64_MAX;
@@ -170,7 +169,7 @@ static bool make_loop(batching *b, loom_node_id n, loom_node_id bytes) {
     size_t results = b->consumers.count;
     loom_node_id *state = LOOM_NEW_ARRAY(z->arena, loom_node_id, RESULTS + results);
     loom_node_id *before = LOOM_NEW_ARRAY(z->arena, loom_node_id, results);
-    loom_node_id size = batch_size(z, n, bytes, span);
+    loom_node_id size = normalise_batch_size(z, n, bytes, span);
     initial(b, n, size, state);
     normal_loop loop = normalise_open_loop(z, state, (uint32_t)(RESULTS + results), span);
     loom_node_id first = normalise_field(z, &loop, loop.state, FIRST, span);
@@ -190,12 +189,16 @@ static bool make_loop(batching *b, loom_node_id n, loom_node_id bytes) {
     return true;
 }
 
-static bool all_resident(normaliser *z, loom_node_id group, const char *why) {
+void normalise_note_resident(normaliser *z, loom_node_id group, const char *why) {
     const loom_node *n = &z->from->nodes[group];
     const char *file = n->span.line && n->span.file < z->from->n_files ? z->from->files[n->span.file].name : "?";
     const char *note = loom_arena_printf(z->arena, "%s:%u: %s: all groups are in memory at once: %s", file,
                                          n->span.line, loom_op_table[n->op].name, why);
     LOOM_PUSH(z->arena, z->notes, note);
+}
+
+static bool all_resident(normaliser *z, loom_node_id group, const char *why) {
+    normalise_note_resident(z, group, why);
     return false;
 }
 

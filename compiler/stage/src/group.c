@@ -258,20 +258,19 @@ loom_node_id normalise_group(normaliser *z, const loom_node *n, loom_node_id fir
 
 /* ---- what a group takes ---- */
 
-/* Bytes of one element below all array levels of a type; 0 where it has arrays in it. */
-static int64_t element_bytes(const loom_program *p, loom_type_id type) {
+int64_t normalise_element_bytes(const loom_program *p, loom_type_id type) {
     const loom_type *t = &p->types[type];
     if (t->kind == LOOM_T_SCALAR) return (int64_t)loom_dtype_size(t->dtype);
     int64_t bytes = 0;
     for (uint32_t i = 0; t->kind == LOOM_T_TUPLE && i < t->n_fields; i++) {
-        int64_t field = element_bytes(p, t->fields[i]);
+        int64_t field = normalise_element_bytes(p, t->fields[i]);
         if (!field) return 0;
         bytes += field;
     }
     return bytes;
 }
 
-static loom_node_id value_bytes(normaliser *z, loom_node_id x, loom_span span) {
+loom_node_id normalise_value_bytes(normaliser *z, loom_node_id x, loom_span span) {
     loom_program *to = z->to;
     loom_type_id i64 = loom_type_scalar(to, LOOM_I64), type = to->nodes[x].type;
     const loom_type t = to->types[type];
@@ -279,7 +278,7 @@ static loom_node_id value_bytes(normaliser *z, loom_node_id x, loom_span span) {
         loom_node_id sum = loom_build_i64(to, 0, span);
         for (uint32_t i = 0; i < t.n_fields; i++) {
             loom_node_id field = normalise_build(to, LOOM_OP_PROJECT, t.fields[i], &x, 1, NULL, 0, i, span);
-            loom_node_id bytes = value_bytes(z, field, span);
+            loom_node_id bytes = normalise_value_bytes(z, field, span);
             if (bytes == LOOM_NONE) return LOOM_NONE;
             sum = normalise_prim(to, LOOM_PRIM_ADD, sum, bytes, span);
         }
@@ -287,7 +286,7 @@ static loom_node_id value_bytes(normaliser *z, loom_node_id x, loom_span span) {
     }
     uint32_t levels = 0;
     for (; to->types[type].kind == LOOM_T_ARRAY; type = to->types[type].element) levels++;
-    int64_t each = element_bytes(to, type);
+    int64_t each = normalise_element_bytes(to, type);
     if (!each) return LOOM_NONE;
     loom_node_id bytes = loom_build_i64(to, each, span);
     for (uint32_t k = 0; k < levels; k++) {
@@ -311,7 +310,7 @@ loom_node_id normalise_group_bytes(normaliser *z, const loom_node *n) {
         loom_node_id dest = known ? loom_operand(p, node, 0) : LOOM_NONE, first = p->bodies[g.body].first;
         if (!known || (dest > first && !g.independent[dest - first])) return LOOM_NONE;
         loom_node_id neutral = neutral_of(z, &g, c, zero);
-        loom_node_id bytes = neutral == LOOM_NONE ? LOOM_NONE : value_bytes(z, neutral, n->span);
+        loom_node_id bytes = neutral == LOOM_NONE ? LOOM_NONE : normalise_value_bytes(z, neutral, n->span);
         if (bytes == LOOM_NONE) return LOOM_NONE;
         sum = normalise_prim(z->to, LOOM_PRIM_ADD, sum, bytes, n->span);
     }

@@ -17,6 +17,23 @@ bool *group_independent_nodes(normaliser *z, const group *g);
 /* Emits, in the open body, the value that stream node `x` of the group body has for element `e` and group `k`. */
 loom_node_id group_element(normaliser *z, group *g, loom_node_id x, loom_node_id e, loom_node_id k);
 
+/* group_map.c: what a group_map_seq makes of each group, as tables over the groups resident. */
+typedef struct group_tables {
+    normaliser *z;
+    group g;
+    const bool *used;    /* by node of the group body: chains' bodies use it */
+    loom_node_id *table; /* by node of the group body: T_i, or what is the same for all groups; else LOOM_NONE */
+    bool *depends;       /* by node of the group body: on k */
+} group_tables;
+
+/* All groups resident, until g.first and g.n are set to others. */
+group_tables group_open_tables(normaliser *z, const loom_node *n);
+/* Whether a node of the group body becomes a table, or what is the same for all groups. */
+bool group_is_table(const group_tables *t, loom_node_id n);
+/* The sequence of what the groups resident give to each element. before: what groups before them gave, one row an
+ * element (before the first, one row of the neutral element); LOOM_NONE: there are none before. */
+loom_node_id group_map_elements(group_tables *t, loom_node_id before);
+
 /* keys.c */
 /* Whether the keys surely ascend without repeats: generate m (\j -> x + j), x from outside. */
 bool group_keys_ascend(const loom_scope *s, loom_body_id keys);

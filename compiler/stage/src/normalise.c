@@ -1,5 +1,5 @@
-/* Normal form: permute_seq with neutral destinations here; group_seq in group.c and batch.c; conditions and loops
- * around traversals in loops.c.
+/* Normal form: permute_seq with neutral destinations here; group_seq in group.c and batch.c, group_map_seq in
+ * group_map.c and group_map_batch.c; conditions and loops around traversals in loops.c.
  *
  *   permute_seq op dest is xs            => zip_with op dest (permute_seq op (neutral like dest) is xs)
  *        unless dest is neutral already; `zip_with op` elementwise over dest's indexed levels
@@ -80,7 +80,7 @@ loom_node_id normalise_node(normaliser *z, loom_node_id n) {
         if (z->memory && normalise_batches(z, n, &failed)) return failed ? LOOM_NONE : z->map[n];
         return normalise_group(z, node, LOOM_NONE, z->map[loom_operand(p, node, 0)]);
     }
-    if (node->op == LOOM_OP_SEQ_GROUP_MAP) return normalise_group_map(z, node);
+    if (node->op == LOOM_OP_SEQ_GROUP_MAP) return normalise_group_map(z, n);
     if (loom_scope_has_seq(p, node)) return normalise_control(z, n);
     if (node->op == LOOM_OP_SEQ_PERMUTE) return permute(z, node);
     return loom_copy_node(z->to, p, n, z->map);

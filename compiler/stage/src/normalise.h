@@ -1,6 +1,6 @@
 /* Normal form of a program with sequences, from which `split` cuts stages:
  *  - group_seq is gone: the group is the outermost index of a permute's target, and where not all groups fit into
- *    memory, a loop takes a batch of them each turn (batch.c);
+ *    memory, a loop takes a batch of them each turn (batch.c); so is group_map_seq (group_map_batch.c);
  *  - a condition or loop with traversals inside is a LOOP_WHILE whose state is a tuple, made by TUPLE, used by PROJECT,
  *    with the test in field 0 (loops.c);
  *  - the destination of every permute_seq is filled with its operator's neutral element; a destination with content of

@@ -52,11 +52,21 @@ loom_node_id normalise_group(normaliser *z, const loom_node *n, loom_node_id fir
 /* Bytes that the accumulators of one group take, as a node; LOOM_NONE where they cannot be told. */
 loom_node_id normalise_group_bytes(normaliser *z, const loom_node *n);
 
-/* group_map.c: a group_map_seq as a map_seq over the elements, what it makes of each group as tables. */
-loom_node_id normalise_group_map(normaliser *z, const loom_node *n);
+/* Bytes of a value of `to`, as a node; LOOM_NONE where arrays stand in tuples in arrays. */
+loom_node_id normalise_value_bytes(normaliser *z, loom_node_id x, loom_span span);
+/* Of one element below all array levels of a type (0 where it has arrays in it). */
+int64_t normalise_element_bytes(const loom_program *p, loom_type_id type);
+
+/* group_map_batch.c: a group_map_seq as a map_seq over the elements, what it makes of each group as tables; in batches
+ * of groups whose tables fit into memory. */
+loom_node_id normalise_group_map(normaliser *z, loom_node_id n);
 
 /* batch.c: a group_seq in batches of groups that fit into memory, with its consumers. False where its shape is another
  * one: then all groups are resident. */
 bool normalise_batches(normaliser *z, loom_node_id group, bool *failed);
+/* Groups a batch of n, of `bytes` each: as many as there is memory for, evenly spread. */
+loom_node_id normalise_batch_size(normaliser *z, loom_node_id n, loom_node_id bytes, loom_span span);
+/* Notes why the groups of a node are in memory all at once. */
+void normalise_note_resident(normaliser *z, loom_node_id group, const char *why);
 
 #endif

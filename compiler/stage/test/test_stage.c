@@ -352,6 +352,36 @@ LOOM_TEST(stage, contributions_of_groups) {
     loom_value_unref(a[0]), loom_value_unref(a[1]);
 }
 
+/* A group's table takes 24 numbers; the last batch is no turn of the loop. What the groups give to an element is joined
+ * in the same order, however they are batched: the operator says in which. */
+LOOM_TEST(stage, contributions_in_batches) {
+    loom_value *a[2] = {scalar(LOOM_I64, 7), vector(LOOM_I64, 10, numbers)};
+    const char *text = "entry main (n: i64) (xs: seq i64) : ([]i64, i64, i64) =\n"
+                       "  let zs = group_map_seq n (\\x -> [x, 6, x - 3, 0]) (\\(a, b) (c, d) -> (a * c, b * c + d)) "
+                       "(1, 0) xs (\\k ys ->\n"
+                       "    let t = generate (2 * n - 8) (\\i -> let m = n - 3 in generate m (\\j -> i + j * k))\n"
+                       "    in map_seq (\\y -> (2, y + t[y % 6, 2])) ys)\n"
+                       "  let both = zip_with_seq (\\(a, b) x -> 1000 * a + 10 * b + x) zs xs\n"
+                       "  in (from_seq both, fold_seq i64.max 0 both, fold_seq (+) 0 (map_seq (\\x -> x * x) xs))";
+    LOOM_CHECK_EQ_INT(judge_with(text, a, 0, 0), 0);
+    LOOM_CHECK_EQ_INT(judge_with(text, a, 0, 1), 6);
+    LOOM_CHECK_EQ_INT(judge_with(text, a, 0, 2 * 2 * 192), 3); /* of 2, 2, 2, 1 */
+    LOOM_CHECK_EQ_INT(judge_with(text, a, 0, 2 * 5 * 192), 1);
+    LOOM_CHECK_EQ_INT(judge_with(text, a, 0, 2 * 7 * 192), 0);
+    LOOM_CHECK_EQ_INT(judge_with(text, a, 0, UINT64_MAX), 0);
+    loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
+/* Elements that are filtered have no places that could be told: all groups are resident. */
+LOOM_TEST(stage, contributions_to_filtered_elements) {
+    loom_value *a[1] = {vector(LOOM_I64, 10, numbers)};
+    const char *text = "entry main (xs: seq i64) : []i64 =\n"
+                       "  from_seq (group_map_seq 3 (\\x -> [x, x - 1]) (+) 0 (filter_seq (< 4) xs) (\\k ys ->\n"
+                       "    let t = generate 4 (\\i -> i * k) in map_seq (\\y -> t[y]) ys))";
+    LOOM_CHECK_EQ_INT(judge_with(text, a, 0, 1), 0);
+    loom_value_unref(a[0]);
+}
+
 LOOM_TEST(stage, loops_around_traversals) {
     loom_value *a[1] = {vector(LOOM_F64, 10, numbers)};
     const char *means = "entry main (xs: seq f64) : (f64, f64) =\n"
