@@ -74,8 +74,10 @@ LOOM_MUST_USE loom_status *image_parse_scale(const char *text, double *radians);
 LOOM_MUST_USE loom_status *image_parse_channels(const char *text, loom_ms_selection *selection);
 /* "2020-05-31T12:00:00/2020-05-31T13:00", "59000.5/", "/59000.5": UTC, the end left out. */
 LOOM_MUST_USE loom_status *image_parse_time(const char *text, loom_ms_selection *selection);
-/* Whether the grids can fit at all; the error says what they need. */
+/* Whether the image can fit at all; the error says what it needs. What is needed beyond that depends on the data, so a
+ * job may still find memory out: its error gets a note of how much is enough. */
 LOOM_MUST_USE loom_status *image_check_memory(const image_request *request);
+loom_status *image_note_memory(const image_request *request, loom_status *status);
 /* "24.0 GiB"; in one of eight static buffers. */
 const char *image_bytes_text(double bytes);
 

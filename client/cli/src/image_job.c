@@ -82,10 +82,7 @@ static loom_status *submit(image_job *job, const char *entry, loom_value *const 
                                         .context = &progress};
     loom_status *status = loom_session_run(job->session, &description, result);
     cli_progress_end(&progress);
-    if (loom_status_code(status) == LOOM_E_MEMORY) {
-        loom_status_note(status, "hint: --memory bounds what w-planes are kept at once, but one must fit; a smaller "
-                                 "image, larger pixels or a larger --epsilon need less");
-    }
+    if (loom_status_code(status) == LOOM_E_MEMORY) image_note_memory(r, status);
     return status;
 }
 

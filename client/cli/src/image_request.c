@@ -1,11 +1,11 @@
 /* What can be said about a request before any data is touched. */
 #include "common/buffer.h"
+#include "common/machine.h"
 #include "image.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- size, scale, channels ---- */
 
@@ -164,36 +164,81 @@ const char *image_bytes_text(double bytes) {
     return text;
 }
 
-/* Physical memory, or what a container may use of it. */
-static double machine_memory(void) {
-    double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE), limit;
-    FILE *f = fopen("/sys/fs/cgroup/memory.max", "r");
-    if (f && fscanf(f, "%lf", &limit) == 1 && limit > 0) bytes = fmin(bytes, limit);
-    if (f) fclose(f);
-    return bytes;
+/* What the arrays of one plane of an image take on its worker, in bytes, as client/programs/image.weft makes them. */
+typedef struct plane_memory {
+    double least;  /* of data that reach only a few cells of the padded grid */
+    double enough; /* of any data, whatever planes of constant w they need: one is kept at the least */
+} plane_memory;
+
+/* Room for everything small: chunks of one row, scratch of threads. */
+#define LEAST_ROOM  1e6
+#define ENOUGH_ROOM 64e6
+
+/* As good_size of the imaging program. */
+static double padded_side(int64_t n, double padding) {
+    int64_t side = (int64_t)ceil((double)n * padding);
+    for (;; side++) {
+        int64_t m = side;
+        for (int64_t prime = 2; prime <= 7; prime++) {
+            while (m % prime == 0) m /= prime;
+        }
+        if (m == 1 && side % 2 == 0) return (double)side;
+    }
 }
 
-/* A lower bound: w-planes padded by 1.6, four of them at the least, and the image. How many planes there are is known
- * only when the data has been seen; what does not fit then is an error of the job. */
-static double least_memory(const image_request *r) {
+/* Large arrays are whole huge pages. */
+static double array_bytes(double n) {
+    return n < 0x1p21 ? n : ceil(n / 0x1p21) * 0x1p21;
+}
+
+/* While a plane is transformed there are at one time: its rows along u, as far as data reach; its columns along v; the
+ * image so far; and the kernel's transform in w, in double precision. Before that, when it is gridded, its cells. */
+static plane_memory memory_of_plane(const image_request *r) {
     bool single = r->epsilon >= 1e-5;
     double padding = single ? 1.6 : 2.0, real = single ? 4 : 8, pixels = (double)r->nx * (double)r->ny;
-    return pixels * padding * padding * 2 * real * 4 + pixels * real;
+    double nu = padded_side(r->nx, padding), nv = padded_side(r->ny, padding);
+    double image = array_bytes(pixels * real) + array_bytes(pixels * 8) + array_bytes((double)r->nx * nv * 2 * real);
+    double all_rows = array_bytes(nu * nv * 2 * real), cells = array_bytes(nu * nv * 16);
+    return (plane_memory){.least = image + LEAST_ROOM, .enough = fmax(image + all_rows, cells) + ENOUGH_ROOM};
+}
+
+/* As --memory takes it, rounded up. */
+static double whole_mib(double bytes) {
+    return ceil(bytes / 0x1p20);
+}
+
+/* What comes back to this process. */
+static double result_bytes(const image_request *r) {
+    double planes = (double)r->channels_out * (double)(r->n_products + (r->psf != NULL));
+    return (double)r->nx * (double)r->ny * (r->epsilon >= 1e-5 ? 4 : 8) * planes;
+}
+
+static loom_status *too_little(const image_request *r, double needed, double there, const char *where) {
+    return loom_error(LOOM_E_MEMORY,
+                      "--size %s: an image of %" PRId64 " x %" PRId64
+                      " pixels needs at least %.0f MiB %s, there are %s",
+                      r->size_text, r->nx, r->ny, whole_mib(needed), where, image_bytes_text(there));
+}
+
+loom_status *image_note_memory(const image_request *r, loom_status *status) {
+    double enough = whole_mib(memory_of_plane(r).enough);
+    return loom_status_note(status,
+                            "hint: --memory %.0fMiB is enough for this --size, whatever the data; fewer pixels%s "
+                            "need less%s",
+                            enough, r->epsilon < 1e-5 ? " and single precision (an --epsilon of 1e-5 or more)" : "",
+                            r->where.connect ? " (--memory of the workers)" : "");
 }
 
 loom_status *image_check_memory(const image_request *r) {
-    double needed = least_memory(r), machine = machine_memory();
-    double limit = r->where.memory ? (double)r->where.memory : machine;
-    if (r->where.connect) {
-        /* The workers' memory is theirs to know; the image itself comes here. */
-        needed = (double)r->nx * (double)r->ny * (r->epsilon >= 1e-5 ? 4 : 8);
-        limit = machine;
+    double result = result_bytes(r), machine = (double)loom_machine_memory();
+    if (result > machine) {
+        return loom_status_note(too_little(r, result, machine, "for all planes that are written"),
+                                "hint: make fewer pixels, or fewer planes at a time");
     }
+    if (r->where.connect) return NULL; /* the workers' memory is theirs to know */
+    double limit =
+        r->where.memory ? (double)r->where.memory : (double)loom_machine_worker_memory((unsigned)r->where.workers);
+    double needed = memory_of_plane(r).least;
     if (needed <= limit) return NULL;
-    return loom_status_note(loom_error(LOOM_E_MEMORY,
-                                       "--size %s: an image of %" PRId64 " x %" PRId64
-                                       " pixels needs at least %s of memory, there are %s%s",
-                                       r->size_text, r->nx, r->ny, image_bytes_text(needed), image_bytes_text(limit),
-                                       r->where.memory && !r->where.connect ? " (--memory)" : ""),
-                            "hint: make the image smaller, or its pixels larger");
+    return image_note_memory(r, too_little(r, needed, limit, r->where.memory ? "of --memory" : "in a worker"));
 }

@@ -65,17 +65,41 @@ LOOM_TEST(image, channels) {
         LOOM_FAILS(image_parse_channels(wrong[i], &s), LOOM_E_USAGE);
 }
 
+static double mebibytes_after(const char *text, const char *before) {
+    const char *at = strstr(text, before);
+    return at ? strtod(at + strlen(before), NULL) : 0;
+}
+
+/* What an error names as the least is taken, what its hint names is more. */
 LOOM_TEST(image, memory) {
-    image_request r = {.nx = 1000, .ny = 1000, .epsilon = 1e-4, .size_text = "1000"};
+    image_request r = {
+        .nx = 1000, .ny = 1000, .epsilon = 1e-4, .size_text = "1000", .n_products = 1, .channels_out = 1};
     LOOM_OK(image_check_memory(&r));
-    r.where.memory = 50 << 20;
-    LOOM_FAILS(image_check_memory(&r), LOOM_E_MEMORY);
+    r.where.memory = 10 << 20;
+    loom_status *status = image_check_memory(&r);
+    LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_MEMORY);
+    double least = mebibytes_after(loom_status_message(status), "at least ");
+    double enough = loom_status_notes(status) ? mebibytes_after(loom_status_note_at(status, 0), "--memory ") : 0;
+    loom_status_free(status);
+    LOOM_CHECK(least > 20 && enough > least);
+    r.where.memory = (uint64_t)least << 20;
+    LOOM_OK(image_check_memory(&r));
     r.where.memory = 0;
     r.nx = r.ny = CLI_MAX_IMAGE_SIDE;
     LOOM_FAILS(image_check_memory(&r), LOOM_E_MEMORY);
     r.where.connect = "ipc:///x";
     LOOM_FAILS(image_check_memory(&r), LOOM_E_MEMORY);
     LOOM_CHECK_STR(image_bytes_text(1536), "1.5 KiB");
+}
+
+/* With a daemon the workers' memory is not asked for, that for all planes here is. */
+LOOM_TEST(image, memory_of_planes) {
+    image_request r = {
+        .nx = 1000, .ny = 1000, .epsilon = 1e-4, .size_text = "1000", .n_products = 1, .channels_out = 1};
+    r.where.connect = "ipc:///x";
+    LOOM_OK(image_check_memory(&r));
+    r.channels_out = 1000000000;
+    LOOM_FAILS(image_check_memory(&r), LOOM_E_MEMORY);
 }
 
 static double first_time(const char *text) {

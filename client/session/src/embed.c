@@ -2,6 +2,7 @@
 #include "common/buffer.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/machine.h"
 #include "impl.h"
 #include <dirent.h>
 #include <errno.h>
@@ -230,9 +231,7 @@ static char **worker_arguments(const loom_session *s) {
     int threads = s->options.threads;
     if (threads <= 0) threads = cores > workers ? (int)(cores / workers) : 1;
     uint64_t memory = s->options.memory;
-    if (!memory) {
-        memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4 * 3 / (uint64_t)workers;
-    }
+    if (!memory) memory = loom_machine_worker_memory((unsigned)workers);
     arguments a = {0};
     add(&a, beside(s, "gridloom-worker"));
     add_option(&a, "--connect", loom_xstrdup(s->endpoint));

@@ -4,6 +4,7 @@
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/machine.h"
 #include "compiler/plan/plan.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -556,7 +557,7 @@ loom_status *loom_control_run(const loom_control_options *options) {
     if (options->parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (c.options.threads == 0) c.options.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     c.memory = options->memory;
-    if (!c.memory) c.memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4 * 3;
+    if (!c.memory) c.memory = loom_machine_worker_memory(1);
     if (getrandom(&c.instance, sizeof c.instance, 0) != sizeof c.instance) c.instance = (uint64_t)getpid();
     c.queue_end = &c.queue;
     pthread_mutex_init(&c.lock, NULL);

@@ -1,50 +1,14 @@
 #include "device/cpu/machine.h"
 #include "common/buffer.h"
-#include "common/file.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Files of /sys/fs/cgroup hold one line of numbers. */
-#define CGROUP_FILE_BYTES 4096
-
-static char *read_small(const char *path) {
-    char *text;
-    size_t length;
-    loom_status *status = loom_file_read(path, CGROUP_FILE_BYTES, &text, &length);
-    if (status) {
-        loom_status_free(status);
-        return NULL;
-    }
-    return text;
-}
-
-/* The control group's file `name`: of the process's own group (version 2), else of the root, which is what a container
- * sees of itself. */
-static char *read_cgroup(const char *name) {
-    char *text = NULL;
-    char *self = read_small("/proc/self/cgroup");
-    char *line = self ? strstr(self, "0::/") : NULL;
-    if (line) {
-        char *group = line + strlen("0::");
-        group[strcspn(group, "\n")] = 0;
-        char *path = loom_xprintf("/sys/fs/cgroup%s/%s", group, name);
-        text = read_small(path);
-        free(path);
-    }
-    free(self);
-    if (text) return text;
-    char *path = loom_xprintf("/sys/fs/cgroup/%s", name);
-    text = read_small(path);
-    free(path);
-    return text;
-}
-
 /* Processors' worth of time that the quota allows, rounded up; INT_MAX without a quota. */
 static int quota_cpus(void) {
-    char *text = read_cgroup("cpu.max");
+    char *text = loom_machine_group("cpu.max");
     long long quota = 0, period = 0;
     int cpus = INT_MAX;
     if (text && sscanf(text, "%lld %lld", &quota, &period) == 2 && quota > 0 && period > 0) {
@@ -93,14 +57,4 @@ void loom_machine_destroy(loom_machine *machine) {
     if (!machine) return;
     free(machine->cpus);
     free(machine);
-}
-
-uint64_t loom_machine_memory(void) {
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    uint64_t bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : (uint64_t)1 << 30;
-    char *text = read_cgroup("memory.max");
-    unsigned long long limit;
-    if (text && sscanf(text, "%llu", &limit) == 1 && limit < bytes) bytes = limit;
-    free(text);
-    return bytes;
 }
