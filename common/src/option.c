@@ -160,6 +160,24 @@ static loom_status *take_option(const loom_option *options, int argc, char **arg
     return status ? loom_status_note(status, "in option --%s %s", o->name, o->argument ? o->argument : "VALUE") : NULL;
 }
 
+const char *loom_version(void) {
+    return GRIDLOOM_VERSION;
+}
+
+/* What every command can be asked. */
+static bool tell(const loom_command_text *text, const loom_option *options, const char *what) {
+    if (strcmp(what, "--help") == 0) {
+        loom_options_help(text, options, stdout);
+    } else if (strcmp(what, "--man") == 0) {
+        loom_options_man(text, options, stdout);
+    } else if (strcmp(what, "--version") == 0) {
+        printf("%.*s %s\n", (int)strcspn(text->program, " "), text->program, loom_version());
+    } else {
+        return false;
+    }
+    return true;
+}
+
 loom_status *loom_options_parse(const loom_command_text *text, loom_option *options, int argc, char **argv,
                                 const char ***rest, int *n_rest, bool *done) {
     int kept = 0; /* positional arguments move to the front of argv, behind argv[0] */
@@ -169,12 +187,7 @@ loom_status *loom_options_parse(const loom_command_text *text, loom_option *opti
             argv[1 + kept++] = argv[i];
         } else if (strcmp(argv[i], "--") == 0) {
             ended = true;
-        } else if (strcmp(argv[i], "--help") == 0) {
-            loom_options_help(text, options, stdout);
-            *done = true;
-            return loom_stream_flush(stdout, "standard output");
-        } else if (strcmp(argv[i], "--man") == 0) {
-            loom_options_man(text, options, stdout);
+        } else if (tell(text, options, argv[i])) {
             *done = true;
             return loom_stream_flush(stdout, "standard output");
         } else {
@@ -297,10 +310,22 @@ void loom_options_man(const loom_command_text *text, const loom_option *options,
         put_troff(to, o->help);
         fputc('\n', to);
     }
+    fputs(".SH EXIT STATUS\n0, or what gridloom(1) lists.\n", to);
     if (text->examples) {
         fputs(".SH EXAMPLES\n.nf\n", to);
         put_troff(to, text->examples);
         fputs("\n.fi\n", to);
     }
     free(name);
+}
+
+void loom_exits_man(FILE *to) {
+    int code;
+    const char *meaning;
+    fputs(".SH EXIT STATUS\n.TP\n0\nall was done\n", to);
+    for (size_t i = 0; (meaning = loom_exit_meaning(i, &code)); i++) {
+        fprintf(to, ".TP\n%d\n", code);
+        put_troff(to, meaning);
+        fputc('\n', to);
+    }
 }

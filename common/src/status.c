@@ -41,6 +41,25 @@ static const struct {
     [LOOM_E_CANCELLED] = {"cancelled", 130},
 };
 
+static const struct {
+    int exit;
+    const char *meaning;
+} exits[] = {
+    {64, "the command line makes no sense"},
+    {65, "the input is there but wrong: not an observation, truncated, all flagged, a Weft error, a claim that fails"},
+    {66, "an input is not there or cannot be read"},
+    {69, "a daemon does not answer"},
+    {70, "a defect of ours"},
+    {71, "the system refuses: memory, processes"},
+    {73, "an output cannot be made"},
+    {74, "reading or writing failed on the way, as on a full disk"},
+    {75, "not now: the same may work later"},
+    {76, "a daemon or worker of another version, or none of ours, answered"},
+    {77, "not permitted: a tcp:// endpoint without --insecure"},
+    {78, "a configuration that makes no sense, as an endpoint's path that is too long"},
+    {130, "interrupted, or cancelled"},
+};
+
 static loom_status *make(loom_code code, char *message, const char *file, loom_span span) {
     loom_status *status = calloc(1, sizeof *status);
     char *name = file ? strdup(file) : NULL;
@@ -183,4 +202,10 @@ const char *loom_code_name(loom_code code) {
 
 int loom_code_exit(loom_code code) {
     return known(code) ? codes[code].exit : 70;
+}
+
+const char *loom_exit_meaning(size_t index, int *exit) {
+    if (index >= sizeof exits / sizeof *exits) return NULL;
+    *exit = exits[index].exit;
+    return exits[index].meaning;
 }

@@ -97,6 +97,16 @@ LOOM_TEST(status, codes_are_pinned) {
     LOOM_CHECK_EQ_INT(loom_code_exit((loom_code)4711), 70);
 }
 
+LOOM_TEST(status, exits_have_a_meaning) {
+    int last = 0, exit = 0;
+    bool known[256] = {[0] = true};
+    for (size_t i = 0; loom_exit_meaning(i, &exit); i++) {
+        LOOM_CHECK(exit > last && exit < 256);
+        known[last = exit] = true;
+    }
+    for (int i = 0; i < LOOM_E_LAST; i++) LOOM_CHECK(known[loom_code_exit((loom_code)i)]);
+}
+
 static loom_status *passes_up(bool fail, int *reached) {
     LOOM_TRY(fail ? loom_error(LOOM_E_IO, "no") : NULL);
     *reached = 1;

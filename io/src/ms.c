@@ -89,6 +89,11 @@ static loom_status *open_tables(opening *o) {
     return NULL;
 }
 
+static bool holds_visibilities(const loom_casa *table, const char *column) {
+    loom_casa_column c = loom_casa_describe(table, column);
+    return c.exists && c.is_array && loom_dtype_is_complex(c.dtype);
+}
+
 static loom_status *check_columns(const opening *o) {
     static const char *const needed[] = {"UVW",      "TIME",   "ANTENNA1", "ANTENNA2", "DATA_DESC_ID",
                                          "FIELD_ID", "WEIGHT", "FLAG",     "FLAG_ROW"};
@@ -99,11 +104,11 @@ static loom_status *check_columns(const opening *o) {
     if (o->want.by_scan && !loom_casa_describe(o->main, "SCAN_NUMBER").exists) {
         return loom_error(LOOM_E_DATA, "%s has no column SCAN_NUMBER to choose rows by", o->path);
     }
-    loom_casa_column data = loom_casa_describe(o->main, o->want.column);
-    if (data.exists && data.is_array && loom_dtype_is_complex(data.dtype)) return NULL;
+    if (holds_visibilities(o->main, o->want.column)) return NULL;
+    bool exists = loom_casa_describe(o->main, o->want.column).exists;
     char *there = loom_casa_columns(o->main, true);
     loom_status *status =
-        loom_error(LOOM_E_DATA, data.exists ? "column %s of %s does not hold visibilities" : "no column %s in %s",
+        loom_error(LOOM_E_DATA, exists ? "column %s of %s does not hold visibilities" : "no column %s in %s",
                    o->want.column, o->path);
     status = *there ? loom_status_note(status, "hint: columns of visibilities there: %s; choose with --column", there)
                     : loom_status_note(status, "it has no column of visibilities at all");
@@ -386,6 +391,7 @@ static loom_status *fill_info(opening *o) {
     info->telescope = text_or_empty(o->observations, "TELESCOPE_NAME", 0);
     info->observer = text_or_empty(o->observations, "OBSERVER", 0);
     return NULL;
+    info->has_corrected = holds_visibilities(o->main, "CORRECTED_DATA");
 }
 
 static void copy_segments(opening *o) {

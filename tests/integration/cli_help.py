@@ -2,6 +2,7 @@
 """Help, version, manual pages and unknown commands."""
 # sanitize: asan
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -46,7 +47,12 @@ def main():
     os.makedirs(TMP)
     p = run("--version")
     assert p.returncode == 0 and p.stdout.startswith("gridloom 0."), p
-    for ask in (["--help"], ["help"], ["-h"]):
+    version = p.stdout.split()[1]
+    for program in ("gridloom", "gridloomd", "gridloom-worker", "gridloom-compile"):
+        p = subprocess.run([os.path.join(os.environ["GRIDLOOM_BIN"], program), "--version"], capture_output=True, text=True)
+        assert p.returncode == 0 and p.stdout == "%s %s\n" % (program, version), p
+    assert run("image", "--version").stdout == "gridloom %s\n" % version
+    for ask in (["--help"], ["help"], ["-h"], ["help", "help"]):
         p = run(*ask)
         assert p.returncode == 0 and all("  " + c in p.stdout for c in COMMANDS), p
     for c in COMMANDS:
@@ -58,6 +64,11 @@ def main():
     for name in ["gridloom-%s.1" % c for c in COMMANDS] + ["gridloom.1", "gridloomd.1", "gridloom-worker.1"]:
         with open(os.path.join(TMP, name)) as a, open(os.path.join(ROOT, "docs/man", name)) as b:
             assert a.read() == b.read(), "docs/man/%s is not what 'gridloom help --man-pages docs/man' writes" % name
+    with open(os.path.join(TMP, "gridloom.1")) as a, open(os.path.join(ROOT, "docs/commands.md")) as b:
+        page, table = a.read(), b.read()
+    exits = dict(re.findall(r"\.TP\n(\d+)\n(.*)\n", page.split(".SH EXIT STATUS")[1].split(".SH")[0]))
+    documented = {c: t.replace("`", "") for c, t in re.findall(r"\n\| (\d+) \| (.*) \|", table)}
+    assert len(exits) > 10 and {c: t.replace("\\-", "-") for c, t in exits.items() if c != "0"} == documented, (exits, documented)
     for wrong in ([], ["imgae"], ["help", "imgae"], ["image", "--nothing"], ["cancel"], ["status"]):
         p = run(*wrong)
         assert p.returncode == 64 and "error: " in p.stderr and not p.stdout, (wrong, p)

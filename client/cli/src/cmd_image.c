@@ -183,6 +183,13 @@ static void warn(const imaging *m) {
 }
 
 static loom_status *hold_files(imaging *m, loom_file_set *files) {
+/* After calibration the column that is meant is mostly the other one. */
+static void hint_at_column(const imaging *m) {
+    if (m->request.selection.column || !m->info->has_corrected || m->request.where.quiet) return;
+    fprintf(stderr, "hint: the column imaged is %s; there is CORRECTED_DATA too: --column CORRECTED_DATA\n",
+            m->info->column);
+}
+
     const image_request *r = &m->request;
     LOOM_TRY(image_hold_fits(r, m->info, &m->planes, false, files));
     if (r->psf) LOOM_TRY(image_hold_fits(r, m->info, &m->planes, true, files));
@@ -198,7 +205,7 @@ static loom_status *finish(imaging *m, loom_file_set *files) {
     m->seconds.total = loom_seconds() - m->started;
     warn(m);
     if (m->request.json) {
-        image_print_json(&m->request, &m->planes, &m->total, &m->seconds);
+        image_print_json(&m->request, m->info, &m->planes, &m->total, &m->seconds);
     } else if (!m->request.where.quiet) {
         image_print_summary(&m->request, m->info, &m->planes, &m->seconds);
     }
@@ -218,6 +225,7 @@ static loom_status *make_image(imaging *m) {
 
 static void free_imaging(imaging *m) {
     loom_source_destroy(m->job.source);
+    hint_at_column(m);
     loom_ms_info_free(m->info);
     image_planes_free(&m->planes);
     loom_job_result_free(m->grid);
@@ -230,11 +238,12 @@ loom_status *cli_image(const cli_call *call) {
         "Makes dirty images of an observation, a MeasurementSet or a UVFITS file, by w-gridding: wide fields are right "
         "to the accuracy asked for, up to the horizon.\n\nStokes I is I if it is recorded, else the mean of both "
         "parallel hands, else the one there is. Where one of the hands used is flagged, the visibility counts as "
-        "flagged. Each visibility (row and channel) is counted "
-        "once, under the first name that applies: autocorrelation, flagged, not finite, of weight zero, outside the uv "
-        "range, out of the "
-        "grid, "
-        "gridded; the numbers are always printed.",
+        "flagged.\n\nEach visibility (row and channel) is counted once, under the first name that applies: "
+        "autocorrelation, flagged, not finite, of weight zero, outside the uv range, out of the grid, lost (with a "
+        "block that never came back), gridded. How many were read and how many gridded is always printed, the other "
+        "numbers where they are not 0; --json has all of them, and --quiet leaves the summary out.\n\nThe peak "
+        "printed is the largest value of a plane, rms the root of the mean of the squares of all its pixels that are "
+        "not blank: sources count in it, so that it is the noise only of an empty field.",
         "  gridloom image obs.ms -o dirty.fits --size 2048 --scale 5asec --png dirty.png\n"
         "  gridloom image obs.ms -o dirty.fits --psf psf.fits --weight briggs:0.5\n"
         "  gridloom image obs.ms -o cube.fits --stokes IQUV --channels-out 8\n"
@@ -250,7 +259,7 @@ loom_status *cli_image(const cli_call *call) {
                              .epsilon = 1e-4,
                              .max_uv = INFINITY,
                              .scan = LOOM_MS_ALL,
-                             .selection = {.column = "DATA", .spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL}},
+                             .selection = {.spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL}},
                  .started = loom_seconds()};
     image_request *r = &m.request;
     loom_option options[] = {
@@ -274,10 +283,11 @@ loom_status *cli_image(const cli_call *call) {
         {"grid", 0, LOOM_OPT_TEXT, &r->grid, "FILE",
          "Also write the gridded samples and weights, to FILE.npy or FILE.fits.", 0, 0},
         {"epsilon", 0, LOOM_OPT_REAL, &r->epsilon, "E",
-         "Largest error of the image against the direct sum, as a part of its peak; below 1e-5 in double precision; "
-         "default 1e-4.",
+         "Bounds max |image - D| / max(max |D|, sum W|V| / sum W), D the direct sum over the visibilities V with their "
+         "weights W; below 1e-5 in double precision; default 1e-4.",
          1e-12, 0.1},
-        {"column", 0, LOOM_OPT_TEXT, &r->selection.column, "NAME", "Column of the visibilities; default DATA.", 0, 0},
+        {"column", 0, LOOM_OPT_TEXT, &r->selection.column, "NAME",
+         "Column of the visibilities; default DATA, also where there is CORRECTED_DATA (a hint says so).", 0, 0},
         {"field", 0, LOOM_OPT_INT, &r->selection.field, "N",
          "Field to use: FIELD_ID, or the row of a UVFITS file's table AIPS SU; default 0.", 0, 0},
         {"spw", 0, LOOM_OPT_INT, &r->selection.spw, "N",
@@ -291,7 +301,11 @@ loom_status *cli_image(const cli_call *call) {
         {"min-uv", 0, LOOM_OPT_REAL, &r->min_uv, "WAVELENGTHS", "Leave out shorter baselines, sqrt(u^2 + v^2).", 0,
          1e300},
         {"max-uv", 0, LOOM_OPT_REAL, &r->max_uv, "WAVELENGTHS", "Leave out longer baselines.", 0, 1e300},
-        {"png", 0, LOOM_OPT_TEXT, &r->png, "FILE", "Also write a picture.", 0, 0},
+        {"png", 0, LOOM_OPT_TEXT, &r->png, "FILE",
+         "Also write a picture of the first plane, north up, of at most 65535 pixels a side. What lies below the 0.5th "
+         "percentile of the pixels is as dark as that, the largest value is the brightest; between them asinh, linear "
+         "up to about a fifth of the range, then logarithmic. Blank pixels are transparent.",
+         0, 0},
         {"colours", 0, LOOM_OPT_TEXT, &r->colours, "MAP", "Colours of the picture: inferno (default) or grey.", 0, 0},
         {"block", 0, LOOM_OPT_INT, &r->block, "N", "Rows in a block; default: by their size.", 1, 1e15},
         {"json", 0, LOOM_OPT_FLAG, &r->json, NULL, "Print counts and times as one line of JSON.", 0, 0},

@@ -105,8 +105,8 @@ image_counts image_total(const image_planes *planes);
 /* An error where nothing was gridded, or where a row-channel is unaccounted for. */
 LOOM_MUST_USE loom_status *image_check_counts(const image_request *request, const loom_ms_info *info,
                                               const image_counts *counts);
-void image_print_json(const image_request *request, const image_planes *planes, const loom_job_result *total,
-                      const image_seconds *seconds);
+void image_print_json(const image_request *request, const loom_ms_info *info, const image_planes *planes,
+                      const loom_job_result *total, const image_seconds *seconds);
 void image_print_summary(const image_request *request, const loom_ms_info *info, const image_planes *planes,
                          const image_seconds *seconds);
 

@@ -39,7 +39,7 @@ static history make_history(const image_request *r, const loom_ms_info *info, co
     image_counts c = image_total(planes);
     char weights[64];
     history h = {0};
-    h.lines[0] = loom_xstrdup("gridloom " GRIDLOOM_VERSION);
+    h.lines[0] = loom_xprintf("gridloom %s", loom_version());
     h.lines[1] = loom_xstrdup(r->command);
     h.lines[2] = loom_xprintf("visibilities%s%s: read %" PRId64 ", gridded %" PRId64 ", autocorrelation %" PRId64
                               ", flagged %" PRId64 ", nonfinite %" PRId64 ", zero weight %" PRId64

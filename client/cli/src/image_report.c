@@ -156,8 +156,8 @@ static void json_file(const char *name, const char *path) {
     json_text(path);
 }
 
-void image_print_json(const image_request *request, const image_planes *planes, const loom_job_result *job,
-                      const image_seconds *seconds) {
+void image_print_json(const image_request *request, const loom_ms_info *info, const image_planes *planes,
+                      const loom_job_result *job, const image_seconds *seconds) {
     image_counts total = image_total(planes), *c = &total;
     char weights[64];
     printf("{\"visibilities\": {\"read\": %" PRId64 ", \"autocorrelation\": %" PRId64 ", \"flagged\": %" PRId64
@@ -176,6 +176,8 @@ void image_print_json(const image_request *request, const image_planes *planes, 
     printf(", \"size\": [%" PRId64 ", %" PRId64 "], \"scale_rad\": %.17g, \"epsilon\": %.6g, \"weight\": ", request->nx,
            request->ny, request->scale, request->epsilon);
     json_text(image_weights_text(&request->weights, weights));
+    printf(", \"column\": ");
+    json_text(info->column);
     if (planes->at->beam.major > 0) json_beam(&planes->at->beam);
     if (planes->n_products * planes->n_bands > 1) json_planes(planes);
     json_file("output", request->output);
@@ -252,7 +254,7 @@ void image_print_summary(const image_request *request, const loom_ms_info *info,
     } else {
         printf("%" PRId64 " rows of %" PRIu32 " spectral windows and correlation sets", all.rows, info->n_segments);
     }
-    printf(" at %.6g MHz\n", (all.low + all.high) / 2e6);
+    printf(" at %.6g MHz, column %s\n", (all.low + all.high) / 2e6, info->column);
     printf("visibilities: %" PRId64 " read, %" PRId64 " gridded%s%s\n", image_counts_sum(&counts), counts.gridded,
            left_out.length ? ", " : "", left_out.length ? left_out.data : "");
     for (int64_t i = 0; i < n; i++) print_plane(&planes->at[i], request->nx, n > 1);

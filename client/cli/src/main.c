@@ -95,8 +95,10 @@ static void overview(FILE *to) {
         fprintf(to, ".TP\n\\fBgridloom\\-%s\\fR(1)\n%s\n", c->name, c->summary);
     }
     fputs(".SH ENVIRONMENT\n.TP\nGRIDLOOM_CONNECT\nThe daemon of commands without \\-\\-connect.\n.TP\nGRIDLOOM_LOG\n"
-          "What is logged: error, warn, info or debug.\n.SH SEE ALSO\ngridloomd(1), gridloom\\-worker(1)\n",
+          "What is logged: error, warn, info or debug.\n",
           to);
+    loom_exits_man(to);
+    fputs(".SH SEE ALSO\ngridloomd(1), gridloom\\-worker(1)\n", to);
 }
 
 /* The other programs, beside this one, write their own pages, from their own tables. */
@@ -161,6 +163,10 @@ static loom_status *help(int argc, char **argv) {
     }
     if (strcmp(argv[1], "--man") == 0 && argc == 3) return man_page(argv[2], stdout);
     if (strcmp(argv[1], "--man-pages") == 0 && argc == 3) return man_pages(argv[2]);
+    if (strcmp(argv[1], "help") == 0) {
+        usage(stdout);
+        return NULL;
+    }
     const cli_command *c = find(argv[1]);
     if (!c) return unknown(argv[1]);
     char flag[] = "--help", *ask[] = {argv[1], flag, NULL};
@@ -173,7 +179,7 @@ static loom_status *dispatch(int argc, char **argv) {
         return loom_error(LOOM_E_USAGE, "no command given");
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        puts("gridloom " GRIDLOOM_VERSION);
+        printf("gridloom %s\n", loom_version());
         return NULL;
     }
     bool asks = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0;

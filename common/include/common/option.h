@@ -1,7 +1,8 @@
 /* One table per command drives parsing, --help, the man page and, for daemons, the configuration file.
  *
  * A command is an array of loom_option ended by an entry with name NULL. Long options only as --name VALUE or
- * --name=VALUE, single letters as -o VALUE; "--" ends options; what remains is positional.
+ * --name=VALUE, single letters as -o VALUE; "--" ends options; what remains is positional. Each command has --help,
+ * --man and --version besides.
  */
 #ifndef LOOM_COMMON_OPTION_H
 #define LOOM_COMMON_OPTION_H
@@ -41,13 +42,17 @@ typedef struct loom_command_text {
     const char *examples;    /* or NULL */
 } loom_command_text;
 
+/* "0.1.0" */
+const char *loom_version(void);
+
 /* argv[0] is skipped. Positional arguments are returned in *rest (argv itself, reordered). --help prints to stdout
- * and sets *done; so does --man, the manual page. Errors are LOOM_E_USAGE and name the option, what was expected, what
+ * and sets *done; so do --man, the manual page, and --version. Errors are LOOM_E_USAGE and name the option, what was expected, what
  * was found. */
 LOOM_MUST_USE loom_status *loom_options_parse(const loom_command_text *text, loom_option *options, int argc,
                                               char **argv, const char ***rest, int *n_rest, bool *done);
 void loom_options_help(const loom_command_text *text, const loom_option *options, FILE *to);
 void loom_options_man(const loom_command_text *text, const loom_option *options, FILE *to); /* troff -man */
+void loom_exits_man(FILE *to); /* the section on exit codes, which other pages refer to */
 LOOM_MUST_USE loom_status *loom_parse_int(const char *text, int64_t *value);
 LOOM_MUST_USE loom_status *loom_parse_real(const char *text, double *value);
 LOOM_MUST_USE loom_status *loom_parse_bytes(const char *text, uint64_t *value);

@@ -80,6 +80,8 @@ char *loom_status_text(const loom_status *status);
 
 const char *loom_code_name(loom_code code); /* "syntax", "type", ... stable */
 int loom_code_exit(loom_code code);         /* sysexits */
+/* What the exit codes but 0 mean to users, from the least on: the index-th one; NULL when there are no more. */
+const char *loom_exit_meaning(size_t index, int *exit);
 
 #define LOOM_TRY(expression)                                                                                           \
     do {                                                                                                               \
