@@ -83,8 +83,11 @@ loom_status *loom_file_map(const char *path, loom_mapping *mapping) {
     loom_mapping made = {NULL, (size_t)info.st_size};
     int why = 0;
     if (!S_ISREG(info.st_mode)) {
-        why = ENODEV;
-    } else if (made.length) {
+        close(fd);
+        return loom_status_note(loom_error(LOOM_E_NOINPUT, "cannot map %s: it is a pipe or a device", path),
+                                "hint: what it gives can be read once only; save it to a file");
+    }
+    if (made.length) {
         made.data = mmap(NULL, made.length, PROT_READ, MAP_SHARED, fd, 0);
         if (made.data == MAP_FAILED) why = errno;
     }

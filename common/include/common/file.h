@@ -13,7 +13,8 @@ typedef struct loom_mapping {
     void *data;
     size_t length;
 } loom_mapping;
-LOOM_MUST_USE loom_status *loom_file_map(const char *path, loom_mapping *mapping); /* read-only, MAP_SHARED */
+/* Read-only, MAP_SHARED. A pipe or device is refused at once: it could be read once only. */
+LOOM_MUST_USE loom_status *loom_file_map(const char *path, loom_mapping *mapping);
 void loom_file_unmap(loom_mapping *mapping);
 /* Writes path.tmp-PID-N, syncs if `sync`, renames. On failure the temporary file is gone and `path` is as it was. A
  * link stays one: what it points to is replaced. A device or pipe is written directly. */

@@ -122,6 +122,26 @@ static bool uses_are_fields(splitter *s, loom_node_id n) {
     return true;
 }
 
+/* Where elements stand: in a block their number is known, in a stream that is filtered it is not until all blocks
+ * before are. So filtered streams have no positions, and cannot be zipped with others block by block. */
+static bool places(splitter *s, loom_node_id n) {
+    const loom_program *p = s->p;
+    const loom_node *node = &p->nodes[n];
+    loom_node_id filter = LOOM_NONE;
+    bool any = false;
+    for (uint32_t i = 0; i < node->n_operands; i++) {
+        loom_node_id x = loom_operand(p, node, i);
+        if (!s->stream[x]) continue;
+        if (any && s->filter[x] != filter) return refuse(s, n, "zips a stream that is filtered with another one");
+        any = true;
+        filter = s->filter[x];
+    }
+    if (node->op == LOOM_OP_SEQ_ENUMERATE && filter != LOOM_NONE)
+        return refuse(s, n, "numbers a stream that is filtered");
+    s->filter[n] = node->op == LOOM_OP_SEQ_FILTER ? n : filter;
+    return true;
+}
+
 /* Streams: a sequence made of one is one; zipping joins their traversals. */
 static bool classify(splitter *s, loom_node_id n) {
     const loom_program *p = s->p;
@@ -141,6 +161,7 @@ static bool classify(splitter *s, loom_node_id n) {
         if (root == LOOM_NONE) root = r;
     }
     if (any && arrays) return refuse(s, n, "zips a stream with the rows of an array");
+    if (!places(s, n)) return false;
     if (node->op == LOOM_OP_SEQ_SCAN && any) return refuse(s, n, "a chained scan is not cut into blocks");
     s->stream[n] = any && loom_scope_is_seq(p, n);
     s->root[n] = any ? root : n;
@@ -164,7 +185,8 @@ static bool analyse(splitter *s) {
     s->stream = LOOM_NEW_ARRAY(s->arena, bool, n_nodes + 1);
     s->root = LOOM_NEW_ARRAY(s->arena, uint32_t, n_nodes + 1);
     s->region_of = LOOM_NEW_ARRAY(s->arena, uint32_t, n_nodes + 1);
-    for (uint32_t i = 0; i < n_nodes; i++) s->region_of[i] = LOOM_NONE;
+    s->filter = LOOM_NEW_ARRAY(s->arena, loom_node_id, n_nodes + 1);
+    for (uint32_t i = 0; i < n_nodes; i++) s->region_of[i] = s->filter[i] = LOOM_NONE;
     if (!find_regions(s, s->entry, LOOM_NONE, LOOM_NONE)) return false;
     const loom_body *b = &p->bodies[s->entry];
     for (loom_node_id n = b->first; n < b->end; n++) {

@@ -37,8 +37,9 @@ typedef struct splitter {
     uint32_t *level;     /* within its region */
     loom_node_id **deps; /* by node of a region: other such nodes it uses, directly or from its bodies */
     uint32_t *n_deps;
-    bool *stream;   /* sequence that comes from a stream parameter */
-    uint32_t *root; /* union-find over stream parameters (by node) */
+    bool *stream;         /* sequence that comes from a stream parameter */
+    loom_node_id *filter; /* by sequence: the filter_seq that decides where its elements stand, LOOM_NONE: the stream */
+    uint32_t *root;       /* union-find over stream parameters (by node) */
     LOOM_VEC(stage_need) stages;
     const char *remark;
 } splitter;
