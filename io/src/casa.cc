@@ -6,6 +6,7 @@
 #include <casacore/tables/DataMan.h>
 #include <casacore/tables/Tables.h>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <mutex>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 extern "C" {
 #include "common/file.h"
+#include "common/option.h"
 #include "io/ms.h"
 }
 #include "casa.h"
@@ -492,18 +494,24 @@ void fill_observation(MeasurementSet &ms, const loom_ms_layout *l) {
     s.flagRow().put(0, False);
 }
 
-void fill_history(MeasurementSet &ms, const loom_ms_layout *l) {
-    ms.history().addRow();
-    MSHistoryColumns c(ms.history());
-    c.time().put(0, l->time_last);
-    c.observationId().put(0, 0);
-    c.message().put(0, l->history);
-    c.priority().put(0, "NORMAL");
-    c.origin().put(0, "gridloom simulate");
-    c.objectId().put(0, 0);
-    c.application().put(0, "gridloom");
-    c.cliCommand().put(0, Vector<String>(1, l->history));
-    c.appParams().put(0, Vector<String>(1, ""));
+/* Now, as MeasurementSets count: MJD seconds. */
+double mjd_now() {
+    return static_cast<double>(std::time(nullptr)) + 40587 * 86400.0;
+}
+
+void add_history(MSHistory &table, const char *origin, const char *command) {
+    rownr_t row = table.nrow();
+    table.addRow();
+    MSHistoryColumns c(table);
+    c.time().put(row, mjd_now());
+    c.observationId().put(row, 0);
+    c.message().put(row, command);
+    c.priority().put(row, "NORMAL");
+    c.origin().put(row, origin);
+    c.objectId().put(row, 0);
+    c.application().put(row, std::string("gridloom ") + loom_version());
+    c.cliCommand().put(row, Vector<String>(1, command));
+    c.appParams().put(row, Vector<String>(1, ""));
 }
 
 /* casacore's arrays share memory only as not const; nothing here writes through them. */
@@ -580,7 +588,7 @@ loom_status *loom_casa_ms_create(const char *path, const loom_ms_layout *layout,
         fill_window(*made, layout);
         fill_polarization(*made, layout);
         fill_observation(*made, layout);
-        fill_history(*made, layout);
+        add_history(made->history(), "gridloom simulate", layout->history);
         made->flush(True);
         IPosition cell(2, layout->n_correlations, layout->n_channels);
         *ms = new loom_casa_ms{made, path, 0, cell, layout->interval};
@@ -772,6 +780,17 @@ loom_status *loom_casa_fill_column(loom_casa *table, const char *column, const c
         bool single = table->table.tableDesc()[like].dataType() == TpComplex;
         single ? fill_cells<Complex>(table->table, column, like, copy)
                : fill_cells<DComplex>(table->table, column, like, copy);
+    });
+}
+
+loom_status *loom_casa_add_history(loom_casa *table, const char *origin, const char *command) {
+    return guarded(LOOM_E_IO, "cannot write to the table HISTORY of " + table->name, [&] {
+        if (!table->table.keywordSet().isDefined("HISTORY")) throw AipsError("there is none");
+        std::string path = table->table.keywordSet().asTable("HISTORY").tableName();
+        if (!Table::isWritable(path)) throw AipsError("it may only be read");
+        MSHistory history{Table(path, TableLock(TableLock::PermanentLocking), Table::Update)};
+        add_history(history, origin, command);
+        history.flush(True);
     });
 }
 

@@ -82,6 +82,9 @@ LOOM_MUST_USE loom_status *loom_casa_fill_column(loom_casa *table, const char *c
 LOOM_MUST_USE loom_status *loom_casa_put(loom_casa *table, const char *column, const loom_run *runs, int64_t n_runs,
                                          const loom_casa_slice *slice, const double *from);
 
+/* A row of the subtable HISTORY: gridloom did this now. */
+LOOM_MUST_USE loom_status *loom_casa_add_history(loom_casa *table, const char *origin, const char *command);
+
 /* ---- writing a MeasurementSet ---- */
 
 typedef struct loom_casa_ms loom_casa_ms;

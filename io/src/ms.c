@@ -386,12 +386,12 @@ static loom_status *fill_info(opening *o) {
     }
     info->path = loom_xstrdup(o->path);
     info->column = loom_xstrdup(o->want.column);
+    info->has_corrected = holds_visibilities(o->main, "CORRECTED_DATA");
     info->n_rows = loom_casa_rows(o->main);
     info->field_name = text_or_empty(o->fields, "NAME", o->want.field);
     info->telescope = text_or_empty(o->observations, "TELESCOPE_NAME", 0);
     info->observer = text_or_empty(o->observations, "OBSERVER", 0);
     return NULL;
-    info->has_corrected = holds_visibilities(o->main, "CORRECTED_DATA");
 }
 
 static void copy_segments(opening *o) {

@@ -21,7 +21,8 @@ typedef struct chosen {
 } chosen;
 
 struct loom_ms_column {
-    char *path, *name, *copy, *read; /* read: the column the selection named */
+    char *path, *name, *copy, *command;
+    char *read; /* the column the selection named */
     bool subtract;
     uint32_t n;
     chosen *at;
@@ -88,6 +89,7 @@ void loom_ms_column_free(loom_ms_column *column) {
     free(column->path);
     free(column->name);
     free(column->copy);
+    free(column->command);
     free(column->read);
     free(column);
 }
@@ -106,6 +108,7 @@ loom_status *loom_ms_column_create(const loom_ms_column_request *r, const loom_s
     *c = (loom_ms_column){.path = loom_xstrdup(r->path),
                           .name = loom_xstrdup(r->name),
                           .copy = r->copy ? without_slashes(r->copy) : NULL,
+                          .command = loom_xstrdup(r->command),
                           .read = loom_xstrdup(ms->column),
                           .subtract = r->subtract,
                           .n = ms->n_segments,
@@ -220,8 +223,17 @@ static loom_status *write_column(writing *w, bool is_new) {
     return loom_casa_flush(w->table);
 }
 
+/* The column is what counts: it stays though this fails. */
+static char *write_history(writing *w) {
+    loom_status *status = loom_casa_add_history(w->table, "gridloom predict", w->c->command);
+    char *remark = status ? loom_status_text(status) : NULL;
+    loom_status_free(status);
+    return remark;
+}
+
 /* Into the table at `path`. */
-static loom_status *write_into(const char *path, const loom_ms_column *c, loom_ms_values next, void *context) {
+static loom_status *write_into(const char *path, const loom_ms_column *c, loom_ms_values next, void *context,
+                               char **remark) {
     writing w = {.c = c, .next = next, .context = context};
     LOOM_TRY(loom_casa_update(path, &w.table));
     char *passing = loom_xprintf("%s_INCOMPLETE", c->name);
@@ -238,21 +250,33 @@ static loom_status *write_into(const char *path, const loom_ms_column *c, loom_m
         loom_status_note(status, "the column %s of %s is written in part", c->name, path);
     }
     free(passing);
+    char *said = status ? NULL : write_history(&w);
     loom_status *closed = loom_casa_end_update(w.table);
-    if (!status) return closed;
-    loom_status_free(closed);
+    if (!status) {
+        status = closed;
+    } else {
+        loom_status_free(closed);
+    }
+    if (status) {
+        free(said);
+    } else {
+        *remark = said;
+    }
     return status;
 }
 
-loom_status *loom_ms_column_write(const loom_ms_column *c, loom_ms_values next, void *context) {
-    if (!c->copy) return write_into(c->path, c, next, context);
+loom_status *loom_ms_column_write(const loom_ms_column *c, loom_ms_values next, void *context, char **remark) {
+    *remark = NULL;
+    if (!c->copy) return write_into(c->path, c, next, context, remark);
     char *temporary = loom_xprintf("%s.tmp-%d", c->copy, (int)getpid());
     loom_status *status = loom_casa_copy(c->path, temporary);
-    if (!status) status = write_into(temporary, c, next, context);
+    if (!status) status = write_into(temporary, c, next, context, remark);
     if (!status && rename(temporary, c->copy) < 0) {
         status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", c->copy);
     }
     if (status) {
+        free(*remark);
+        *remark = NULL;
         loom_remove_tree(temporary);
         loom_status_note(status, "nothing is left at %s", c->copy);
     }

@@ -92,6 +92,9 @@ LOOM_MUST_USE loom_status *cli_hold_stats(const cli_where *where, const loom_job
 LOOM_MUST_USE loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job);
 LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);
 
+/* The command as typed, words with blanks quoted, for what tells where a file comes from; the caller frees. */
+char *cli_command_line(const cli_call *call);
+
 /* The end of a command that has outputs: all of its files are held, all it says is printed. Standard output first:
  * where that takes it, the files are put in place; where anything fails, none of them is. */
 LOOM_MUST_USE loom_status *cli_commit(loom_file_set *files);

@@ -85,17 +85,6 @@ static loom_status *check_request(image_request *r, const char **rest, int n) {
     return check_outputs(r);
 }
 
-/* As typed, for the header; words with blanks are quoted. */
-static char *command_line(const cli_call *call) {
-    loom_buffer b = {0};
-    loom_buffer_text(&b, "gridloom");
-    for (int i = 0; i < call->argc; i++) {
-        bool quote = strpbrk(call->argv[i], " \t\n") != NULL;
-        loom_buffer_printf(&b, quote ? " '%s'" : " %s", call->argv[i]);
-    }
-    return loom_buffer_take(&b);
-}
-
 /* ---- the jobs ---- */
 
 static loom_status *open_observation(imaging *m) {
@@ -172,6 +161,13 @@ static loom_status *run_jobs(imaging *m) {
 
 /* ---- what comes of it ---- */
 
+/* After calibration the column that is meant is mostly the other one. */
+static void hint_at_column(const imaging *m) {
+    if (m->request.selection.column || !m->info->has_corrected || m->request.where.quiet) return;
+    fprintf(stderr, "hint: the column imaged is %s; there is CORRECTED_DATA too: --column CORRECTED_DATA\n",
+            m->info->column);
+}
+
 static void warn(const imaging *m) {
     image_counts total = image_total(&m->planes);
     if (total.zero_uvw && !m->request.where.quiet) {
@@ -183,13 +179,6 @@ static void warn(const imaging *m) {
 }
 
 static loom_status *hold_files(imaging *m, loom_file_set *files) {
-/* After calibration the column that is meant is mostly the other one. */
-static void hint_at_column(const imaging *m) {
-    if (m->request.selection.column || !m->info->has_corrected || m->request.where.quiet) return;
-    fprintf(stderr, "hint: the column imaged is %s; there is CORRECTED_DATA too: --column CORRECTED_DATA\n",
-            m->info->column);
-}
-
     const image_request *r = &m->request;
     LOOM_TRY(image_hold_fits(r, m->info, &m->planes, false, files));
     if (r->psf) LOOM_TRY(image_hold_fits(r, m->info, &m->planes, true, files));
@@ -214,6 +203,7 @@ static loom_status *finish(imaging *m, loom_file_set *files) {
 
 static loom_status *make_image(imaging *m) {
     LOOM_TRY(open_observation(m));
+    hint_at_column(m);
     LOOM_TRY(run_jobs(m));
     loom_file_set *files = loom_file_set_create();
     cli_hold_signals(true);
@@ -225,7 +215,6 @@ static loom_status *make_image(imaging *m) {
 
 static void free_imaging(imaging *m) {
     loom_source_destroy(m->job.source);
-    hint_at_column(m);
     loom_ms_info_free(m->info);
     image_planes_free(&m->planes);
     loom_job_result_free(m->grid);
@@ -311,7 +300,7 @@ loom_status *cli_image(const cli_call *call) {
         {"json", 0, LOOM_OPT_FLAG, &r->json, NULL, "Print counts and times as one line of JSON.", 0, 0},
         CLI_WHERE_OPTIONS(r->where),
         {0}};
-    r->command = command_line(call);
+    r->command = cli_command_line(call);
     const char **rest;
     int n;
     bool done;

@@ -84,7 +84,8 @@ static loom_status *check_correlations(const loom_ms_info *info) {
 
 static loom_status *open_all(prediction *p) {
     predict_request *r = &p->request;
-    loom_ms_column_request column = {.path = r->data, .name = r->column, .copy = r->output, .subtract = r->subtract};
+    loom_ms_column_request column = {
+        .path = r->data, .name = r->column, .copy = r->output, .subtract = r->subtract, .command = r->command};
     LOOM_TRY(check_column(&column));
     if (access(r->model, R_OK) < 0) return loom_error(LOOM_E_NOINPUT, "cannot read the model %s", r->model);
     LOOM_TRY(loom_ms_open(r->data, &r->selection, &p->rows, &p->info));
@@ -176,8 +177,11 @@ static loom_status *write_column(prediction *p) {
     loom_source_destroy(p->rows);
     p->places = p->rows = NULL;
     cli_hold_signals(true);
-    loom_status *status = loom_ms_column_write(p->column, predict_spool_take, p->spool);
+    char *remark = NULL;
+    loom_status *status = loom_ms_column_write(p->column, predict_spool_take, p->spool, &remark);
     cli_hold_signals(false);
+    if (remark && !p->request.where.quiet) fprintf(stderr, "remark: the column is not in the HISTORY: %s\n", remark);
+    free(remark);
     p->write = loom_seconds() - start;
     return status;
 }
@@ -244,6 +248,7 @@ static void free_prediction(prediction *p) {
     loom_client_program_free(p->program);
     for (int i = 0; i < PREDICT_ARGUMENTS; i++) loom_value_unref(p->arguments[i]);
     loom_job_result_free(p->result);
+    free(p->request.command);
 }
 
 loom_status *cli_predict(const cli_call *call) {
@@ -288,6 +293,7 @@ loom_status *cli_predict(const cli_call *call) {
         {"json", 0, LOOM_OPT_FLAG, &r->json, NULL, "Print counts and times as one line of JSON.", 0, 0},
         CLI_WHERE_OPTIONS(r->where),
         {0}};
+    r->command = cli_command_line(call);
     const char **rest;
     int n;
     bool done;

@@ -258,10 +258,7 @@ loom_status *cli_simulate(const cli_call *call) {
          "Deviation of the noise of each part of each visibility; default none.", 0, 1e9},
         {"quiet", 0, LOOM_OPT_FLAG, &s.quiet, NULL, "Show no progress and no summary.", 0, 0},
         {0}};
-    loom_buffer command = {0};
-    loom_buffer_text(&command, "gridloom");
-    for (int i = 0; i < call->argc; i++) loom_buffer_printf(&command, " %s", call->argv[i]);
-    s.command = loom_buffer_take(&command);
+    s.command = cli_command_line(call);
     const char **rest;
     int n;
     bool done;

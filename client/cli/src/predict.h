@@ -15,6 +15,7 @@ typedef struct predict_request {
     int64_t block;
     bool subtract, json;
     cli_where where;
+    char *command; /* as typed, for HISTORY */
 } predict_request;
 
 /* An image or a list of point sources. */

@@ -1,5 +1,6 @@
 #include "cli.h"
 #include "client/output.h"
+#include "common/buffer.h"
 #include "common/signals.h"
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,16 @@ void cli_hold_signals(bool hold) {
 }
 
 /* ---- outputs ---- */
+
+char *cli_command_line(const cli_call *call) {
+    loom_buffer b = {0};
+    loom_buffer_text(&b, "gridloom");
+    for (int i = 0; i < call->argc; i++) {
+        bool quote = strpbrk(call->argv[i], " \t\n") != NULL;
+        loom_buffer_printf(&b, quote ? " '%s'" : " %s", call->argv[i]);
+    }
+    return loom_buffer_take(&b);
+}
 
 loom_status *cli_commit(loom_file_set *files) {
     LOOM_TRY(loom_stream_flush(stdout, "standard output"));

@@ -53,10 +53,10 @@ typedef struct loom_ms_info {
     char *field_name, *telescope, *observer;
     double time_first, time_last; /* MJD seconds, of the selected rows */
     char *column;
+    bool has_corrected; /* there is a column CORRECTED_DATA of visibilities, whichever was chosen */
 } loom_ms_info;
 
 /* Opens and validates. Errors name what is wrong and what there is to choose from: no such file, not a MeasurementSet,
-    bool has_corrected; /* there is a column CORRECTED_DATA of visibilities, whichever was chosen */
  * a missing table or column, no such field, spectral window or channels, no rows, ids out of range. */
 LOOM_MUST_USE loom_status *loom_ms_open(const char *path, const loom_ms_selection *selection, loom_source **source,
                                         loom_ms_info **info);

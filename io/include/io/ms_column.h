@@ -7,6 +7,7 @@
  * channels that were not chosen are 0 in it (with `subtract`: the column read as it is); in a column that exists they
  * stay. A new column is written under a passing name, which a process that is killed leaves behind and the next call
  * removes. A copy is made beside its name and takes it at the end. In a column that exists cells are replaced in place.
+ * The table HISTORY gets a row.
  *
  * Threads: one at a time; casacore's lock is held during each call to it, and the table's own lock while writing.
  * Errors: CANTCREATE for what cannot be written, before anything is; IO for what failed on the way.
@@ -21,6 +22,7 @@ typedef struct loom_ms_column_request {
     const char *name; /* the column to write */
     const char *copy; /* where a copy with the column goes; NULL: into `path` itself */
     bool subtract;
+    const char *command; /* for the table HISTORY: what was asked for, as typed */
 } loom_ms_column_request;
 
 /* Whether the column could be written. Before a source of the same MeasurementSet is opened. */
@@ -32,8 +34,10 @@ LOOM_MUST_USE loom_status *loom_ms_column_create(const loom_ms_column_request *r
                                                  loom_ms_column **column);
 /* The next n values as pairs of real and imaginary part, in the order of loom_ms_places. */
 typedef loom_status *(*loom_ms_values)(void *context, int64_t n, double *re_im);
-/* No source of the same MeasurementSet may be open. */
-LOOM_MUST_USE loom_status *loom_ms_column_write(const loom_ms_column *column, loom_ms_values next, void *context);
+/* No source of the same MeasurementSet may be open. Where the column is written, but no row of HISTORY tells of it
+ * (there is no such table, or none to write to), *remark is why, and the caller's; else NULL. */
+LOOM_MUST_USE loom_status *loom_ms_column_write(const loom_ms_column *column, loom_ms_values next, void *context,
+                                                char **remark);
 void loom_ms_column_free(loom_ms_column *column); /* NULL is fine */
 
 /* A stream over the rows and channels of a source opened by loom_ms_open, which must stay open: an element
