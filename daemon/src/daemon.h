@@ -131,7 +131,7 @@ typedef struct loom_seat {
 typedef struct loom_piece {
     loom_stretch stretch; /* where order matters; else the least block and their number */
     loom_held_object *object;
-    bool busy; /* in a merge or finish */
+    bool busy; /* in a merge */
 } loom_piece;
 
 typedef struct loom_task {
@@ -144,7 +144,7 @@ typedef struct loom_task {
     loom_epoch epoch;
     loom_stretch stretch; /* FOLD */
     int64_t folded;
-    uint32_t output; /* MERGE, FINISH */
+    uint32_t output; /* MERGE, EMPTY */
     loom_piece *a, *b;
     uint64_t signs;    /* of life, as its worker last told */
     double progressed; /* when there was a new one, or a block was folded */
@@ -158,7 +158,7 @@ typedef enum loom_stage_state {
 
 typedef struct loom_stage_output {
     loom_list pieces; /* loom_piece, in order of blocks */
-    loom_task *finishing;
+    loom_task *making;
     bool done;
     int64_t next_part; /* STREAM: block that the next part sent begins with */
     int unacknowledged;
@@ -210,7 +210,7 @@ typedef struct loom_job_totals {
 
 struct loom_job {
     loom_daemon *daemon;
-    uint64_t id, ticket;
+    uint64_t id;
     char *name, *entry, *serve;
     loom_client *client; /* NULL once it is gone */
     bool debug, ending;

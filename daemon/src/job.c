@@ -96,7 +96,6 @@ void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in) {
     loom_job *job = loom_xcalloc(1, sizeof *job);
     job->daemon = d;
     job->id = ++d->next_job;
-    job->ticket = s->ticket;
     job->client = client;
     job->name = loom_xstrdup(s->name);
     job->entry = loom_xstrdup(s->entry);

@@ -7,7 +7,7 @@
  *                     that each worker's blocks stay one stretch; else at the first free block.
  *                  2. when nothing is free any more: the hand-over of what the worker has folded;
  *                  3. merges of pieces: the smallest pair (of neighbours, where order matters);
- *                  4. when all blocks are in one piece: finishing.
+ *                  4. when all blocks are in one piece: that is the slot's value.
  * After an error at block e, only blocks below e are leased: the least error is what the job reports.
  */
 #include "common/clock.h"
@@ -36,7 +36,7 @@ void loom_task_drop(loom_task *task) {
     loom_list_remove(&task->stage->job->tasks, task);
     if (task->a) task->a->busy = false;
     if (task->b) task->b->busy = false;
-    if (task->kind == WIRE__TASK_KIND__FINISH) task->stage->outputs[task->output].finishing = NULL;
+    if (task->kind == WIRE__TASK_KIND__EMPTY) task->stage->outputs[task->output].making = NULL;
     if (task->stage->running == task) task->stage->running = NULL;
     if (task->kind == WIRE__TASK_KIND__FOLD) task->seat->outstanding--;
     free(task);
@@ -241,7 +241,7 @@ static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
     return true;
 }
 
-/* ---- hand-over, merges, finishing ---- */
+/* ---- hand-over, merges, values of slots ---- */
 
 static bool hand_over(loom_job_stage *stage, loom_worker *w) {
     if (stage->fail_block < stage->blocks->n_blocks) return false; /* the job fails: nothing more is wanted */
@@ -277,7 +277,7 @@ static bool find_merge(const loom_job_stage *stage, uint32_t output, loom_piece 
     return best != UINT64_MAX;
 }
 
-/* Any class's plan can merge and finish: shapes of accumulators do not depend on the segment. */
+/* Any class's plan can merge and tell what is empty: shapes of accumulators do not depend on the segment. */
 static loom_job_plan *any_plan(loom_job_stage *stage, loom_worker *w) {
     for (size_t i = 0; i < stage->plans.n; i++) {
         loom_job_plan *plan = stage->plans.at[i];
@@ -303,25 +303,22 @@ static bool merge(loom_job_stage *stage, loom_worker *w) {
     return false;
 }
 
+/* One piece is the slot's value; where there was no block a worker says what the output of none is. */
 static bool finish(loom_job_stage *stage, loom_worker *w) {
     if (!loom_ledger_complete(stage->ledger)) return false;
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
         loom_stage_output *o = &stage->outputs[i];
         if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM && stage->blocks->n_blocks) continue;
-        if (o->done || o->finishing || o->pieces.n > 1) continue;
-        if (o->pieces.n && stage->graph->outputs[i].finish == LOOM_NONE_FUNCTION) {
+        if (o->done || o->making || o->pieces.n > 1) continue;
+        if (o->pieces.n) {
             loom_stage_take_piece(stage, i);
             return true;
         }
         loom_job_plan *plan = any_plan(stage, w);
         if (!plan) return false;
-        loom_task *task = loom_task_create(plan, w, WIRE__TASK_KIND__FINISH);
+        loom_task *task = loom_task_create(plan, w, WIRE__TASK_KIND__EMPTY);
         task->output = i;
-        if (o->pieces.n) {
-            task->a = o->pieces.at[0];
-            task->a->busy = true;
-        }
-        o->finishing = task;
+        o->making = task;
         send_task(task, NULL);
         return true;
     }

@@ -349,7 +349,7 @@ static void delta_done(loom_task *task, const Wire__TaskDone *done) {
     }
 }
 
-/* ---- MERGE, FINISH, ARRAY, WHOLE ---- */
+/* ---- MERGE, EMPTY, ARRAY, WHOLE ---- */
 
 static loom_status *merge_done(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
@@ -378,11 +378,11 @@ static loom_status *merge_done(loom_task *task, const Wire__TaskDone *done) {
     return NULL;
 }
 
-static loom_status *finish_done(loom_task *task, const Wire__TaskDone *done) {
+static loom_status *empty_done(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
     loom_stage_output *output = &stage->outputs[task->output];
     loom_held_object **objects;
-    if (done->n_parts != 1) return loom_error(LOOM_E_PROTOCOL, "a finished output with %zu values", done->n_parts);
+    if (done->n_parts != 1) return loom_error(LOOM_E_PROTOCOL, "an empty output with %zu values", done->n_parts);
     LOOM_TRY(take_objects(task->worker, done, &objects));
     loom_held_object *object = objects[0];
     free(objects);
@@ -395,11 +395,6 @@ static loom_status *finish_done(loom_task *task, const Wire__TaskDone *done) {
         return NULL;
     }
     set_slot(stage, task->output, object);
-    if (task->a) {
-        loom_list_remove(&output->pieces, task->a);
-        free_piece(task->a);
-        task->a = NULL;
-    }
     return NULL;
 }
 
@@ -430,8 +425,8 @@ static void value_done(loom_task *task, const Wire__TaskDone *done) {
     loom_status *status = loom_wire_status_restore(done->status);
     if (!status && task->kind == WIRE__TASK_KIND__MERGE) {
         status = merge_done(task, done);
-    } else if (!status && task->kind == WIRE__TASK_KIND__FINISH) {
-        status = finish_done(task, done);
+    } else if (!status && task->kind == WIRE__TASK_KIND__EMPTY) {
+        status = empty_done(task, done);
     } else if (!status) {
         status = array_done(task, done);
     }
@@ -506,7 +501,7 @@ static void take_answer(loom_task *task, const Wire__TaskDone *done) {
     }
     /* The job may have failed above, and its tasks are gone with it. */
     if (!find_task(w, done->task)) return;
-    bool value = task->kind == WIRE__TASK_KIND__FINISH || stage->graph->kind != LOOM_STAGE_TRAVERSAL;
+    bool value = task->kind == WIRE__TASK_KIND__EMPTY || stage->graph->kind != LOOM_STAGE_TRAVERSAL;
     loom_task_drop(task);
     if (w->tasks.n) ((loom_task *)w->tasks.at[0])->progressed = loom_seconds(); /* it begins only now */
     if (value && stage->state == LOOM_STAGE_RUNNING && !done->status) check_stage_done(stage);

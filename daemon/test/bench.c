@@ -22,7 +22,7 @@ static void describe(bench *b, loom_stage_kind kind) {
         b->outputs[i] = (loom_graph_output){.kind = output,
                                             .order = i ? LOOM_ORDER_ADJACENT : LOOM_ORDER_ANY,
                                             .slot = 1 + i,
-                                            .finish = LOOM_NONE_FUNCTION};
+                                            .merge = LOOM_NONE_FUNCTION};
     }
     b->graph_stage = (loom_graph_stage){.kind = kind, .n_outputs = 2, .outputs = b->outputs, .label = "stage"};
     b->slots[0] = (loom_graph_slot){.name = "xs", .stream = true};
@@ -208,7 +208,7 @@ void answer_right(bench *b, answer *a, const loom_task *task) {
     case WIRE__TASK_KIND__FOLD: break;
     case WIRE__TASK_KIND__DELTA: answer_delta(b, a, task); break;
     case WIRE__TASK_KIND__MERGE:
-    case WIRE__TASK_KIND__FINISH: answer_part(b, a, task->worker, task->output, 0, 0); break;
+    case WIRE__TASK_KIND__EMPTY: answer_part(b, a, task->worker, task->output, 0, 0); break;
     default:
         answer_part(b, a, task->worker, 0, 0, 0);
         answer_part(b, a, task->worker, 1, 0, 0);

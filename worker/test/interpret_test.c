@@ -53,10 +53,6 @@ static loom_program *traversal_program(loom_arena *arena) {
     loom_build_close(p, merge,
                      prim2(p, LOOM_PRIM_ADD, f64, loom_build_param(p, merge, 1), loom_build_param(p, merge, 2)));
     loom_build_function(p, "merge", merge, false, (const char *const[]){"scale", "a", "b"});
-    loom_body_id finish = loom_build_open(p, 2, (loom_type_id[]){f64, f64}, nowhere);
-    loom_build_close(p, finish,
-                     prim2(p, LOOM_PRIM_MUL, f64, loom_build_param(p, finish, 0), loom_build_param(p, finish, 1)));
-    loom_build_function(p, "finish", finish, false, (const char *const[]){"scale", "acc"});
     return p;
 }
 
@@ -86,8 +82,8 @@ LOOM_TEST(interpret, traversal_with_a_constant_field) {
                                {"xs", true, 2, fields},
                                {"sum", false, 1, &scalar},
                                {"scaled", false, 1, &array}};
-    loom_graph_output outputs[] = {{LOOM_OUT_FOLD, LOOM_ORDER_ANY, 2, 1, 2},
-                                   {LOOM_OUT_COLLECT, LOOM_ORDER_ADJACENT, 3, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION}};
+    loom_graph_output outputs[] = {{LOOM_OUT_FOLD, LOOM_ORDER_ANY, 2, 1},
+                                   {LOOM_OUT_COLLECT, LOOM_ORDER_ADJACENT, 3, LOOM_NONE_FUNCTION}};
     loom_graph_stage stage = {.kind = LOOM_STAGE_TRAVERSAL,
                               .n_inputs = 1,
                               .inputs = (uint32_t[]){0},
@@ -116,13 +112,11 @@ LOOM_TEST(interpret, traversal_with_a_constant_field) {
     const loom_leaf *scaled = &delta->parts[0].outputs[1]->leaves[0];
     LOOM_CHECK_EQ_INT(scaled->extents[0], 4);
     for (int i = 0; i < 4; i++) LOOM_CHECK_NEAR(((double *)scaled->data)[i], 3 * x[i], 0);
-    loom_value *empty, *merged, *value;
+    loom_value *empty, *merged;
     LOOM_OK(loom_run_empty(run, 0, &empty));
     LOOM_CHECK_NEAR(*(double *)empty->leaves[0].data, 0, 0);
     LOOM_OK(loom_run_merge(run, 0, empty, delta->parts[0].outputs[0], &merged));
-    LOOM_OK(loom_run_finish(run, 0, merged, &value));
-    LOOM_CHECK_NEAR(*(double *)value->leaves[0].data, 100, 0);
-    loom_value_unref(value);
+    LOOM_CHECK_NEAR(*(double *)merged->leaves[0].data, 10, 0);
     loom_value_unref(merged);
     loom_value_unref(empty);
     LOOM_OK(loom_run_empty(run, 1, &empty));
@@ -161,7 +155,7 @@ LOOM_TEST(interpret, whole_program) {
     loom_build_function(p, "main", main_body, true, (const char *const[]){"xs", "scale"});
     loom_graph_leaf scalar = {"", LOOM_F64, 0}, array = {"", LOOM_F64, 1};
     loom_graph_slot slots[] = {{"xs", true, 1, &array}, {"scale", false, 1, &scalar}, {"result", false, 1, &scalar}};
-    loom_graph_output output = {LOOM_OUT_VALUE, LOOM_ORDER_ANY, 2, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION};
+    loom_graph_output output = {LOOM_OUT_VALUE, LOOM_ORDER_ANY, 2, LOOM_NONE_FUNCTION};
     loom_graph_stage stage = {.kind = LOOM_STAGE_WHOLE,
                               .n_inputs = 1,
                               .inputs = (uint32_t[]){1},
@@ -227,7 +221,7 @@ LOOM_TEST(interpret, cancel_ends_an_endless_loop) {
     loom_build_function(p, "main", main_body, true, NULL);
     loom_graph_leaf scalar = {"", LOOM_F64, 0};
     loom_graph_slot slot = {"result", false, 1, &scalar};
-    loom_graph_output output = {LOOM_OUT_VALUE, LOOM_ORDER_ANY, 0, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION};
+    loom_graph_output output = {LOOM_OUT_VALUE, LOOM_ORDER_ANY, 0, LOOM_NONE_FUNCTION};
     loom_graph_stage stage = {.kind = LOOM_STAGE_ARRAY, .n_outputs = 1, .outputs = &output, .label = "endless"};
     loom_graph graph = {.n_slots = 1, .slots = &slot, .n_stages = 1, .stages = &stage};
     loom_executor *executor = executor_of(1, 64 << 20);

@@ -117,8 +117,7 @@ uint32_t plan_output(plan_builder *b, loom_output_kind kind, loom_merge_order or
     }
     b->outputs[b->plan.n_outputs] = (loom_plan_output){kind, order, n, names, copy, zero, combine};
     b->slots[b->graph.n_slots] = (loom_graph_slot){"result", false, n, leaves};
-    b->graph_outputs[b->stage.n_outputs++] =
-        (loom_graph_output){kind, order, b->graph.n_slots++, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION};
+    b->graph_outputs[b->stage.n_outputs++] = (loom_graph_output){kind, order, b->graph.n_slots++, LOOM_NONE_FUNCTION};
     return b->plan.n_outputs++;
 }
 

@@ -232,13 +232,6 @@ loom_status *loom_run_empty(loom_run *r, uint32_t output, loom_value **value) {
     return NULL;
 }
 
-loom_status *loom_run_finish(loom_run *r, uint32_t output, loom_value *merged, loom_value **value) {
-    (void)r;
-    (void)output;
-    *value = loom_value_ref(merged);
-    return NULL;
-}
-
 static loom_status *pull_all(loom_run *r, loom_pull pull, void *context, loom_value **outputs) {
     uint64_t sum = 0;
     bool end = false;

@@ -243,10 +243,8 @@ static void print_stage(const loom_graph *g, uint32_t s, FILE *to) {
         fprintf(to, "  output s%u %s%s", out->slot, output_kinds[out->kind],
                 out->order == LOOM_ORDER_ADJACENT ? " adjacent" : "");
         print_function("merge", out->merge, to);
-        print_function("finish", out->finish, to);
         fputc('\n', to);
     }
-    if (stage->needs_order) fprintf(to, "  needs the order of the stream\n");
 }
 
 static void print_state(const char *what, const uint32_t *slots, uint32_t n, FILE *to) {

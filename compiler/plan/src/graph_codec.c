@@ -21,7 +21,6 @@ static const loom_wire_field output_fields[] = {
     LOOM_WIRE_ENUM(2, loom_graph_output, order, LOOM_ORDER_ADJACENT + 1),
     LOOM_WIRE(3, U32, loom_graph_output, slot),
     LOOM_WIRE(4, U32, loom_graph_output, merge),
-    LOOM_WIRE(5, U32, loom_graph_output, finish),
 };
 static LOOM_WIRE_TABLE(output, loom_graph_output);
 
@@ -31,7 +30,6 @@ static const loom_wire_field stage_fields[] = {
     LOOM_WIRE_N(3, U32S, loom_graph_stage, inputs, n_inputs),
     LOOM_WIRE_N(4, U32S, loom_graph_stage, streams, n_streams),
     LOOM_WIRE_MS(5, loom_graph_stage, outputs, n_outputs, output),
-    LOOM_WIRE(6, BOOL, loom_graph_stage, needs_order),
     LOOM_WIRE(7, TEXT, loom_graph_stage, label),
     LOOM_WIRE_N(8, U32S, loom_graph_stage, varying, n_varying),
 };

@@ -194,7 +194,7 @@ static loom_graph_output output_of(graph_build *g, const stage_need *t, loom_nod
                                    uint32_t n_inputs) {
     splitter *s = g->s;
     const loom_node *n = &s->p->nodes[c];
-    loom_graph_output o = {.merge = LOOM_NONE_FUNCTION, .finish = LOOM_NONE_FUNCTION, .order = LOOM_ORDER_ADJACENT};
+    loom_graph_output o = {.merge = LOOM_NONE_FUNCTION, .order = LOOM_ORDER_ADJACENT};
     const char *name = loom_arena_printf(s->arena, "merge_%u", g->to->n_functions);
     switch (n->op) {
     case LOOM_OP_SEQ_FOLD:
@@ -300,6 +300,13 @@ static const char *place(const splitter *s, loom_node_id n) {
                              node->span.line);
 }
 
+/* The how-manieth of its kind a stage added now is, for people: turns of a loop do not count. */
+static uint32_t number_of(const graph_build *g, loom_stage_kind kind) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < g->stages.count; i++) n += g->stages.at[i].kind == kind;
+    return n;
+}
+
 static void build_stage(graph_build *g, stage_need *t) {
     splitter *s = g->s;
     const loom_body *b = &s->p->bodies[s->entry];
@@ -336,9 +343,8 @@ static void build_stage(graph_build *g, stage_need *t) {
     loom_graph_output *outputs = LOOM_NEW_ARRAY(s->arena, loom_graph_output, n_out + 1);
     for (uint32_t i = 0; i < n_out; i++) {
         loom_node_id root = t->roots.at[i];
-        outputs[i] =
-            traversal ? output_of(g, t, root, inputs.at, n_inputs)
-                      : (loom_graph_output){LOOM_OUT_VALUE, LOOM_ORDER_ANY, 0, LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION};
+        outputs[i] = traversal ? output_of(g, t, root, inputs.at, n_inputs)
+                               : (loom_graph_output){LOOM_OUT_VALUE, LOOM_ORDER_ANY, 0, LOOM_NONE_FUNCTION};
         outputs[i].slot =
             add_slot(g, loom_arena_printf(s->arena, "stage %zu output %u", g->stages.count, i), root, false);
         if (g->slot_of[root] == LOOM_NONE) g->slot_of[root] = outputs[i].slot;
@@ -346,8 +352,8 @@ static void build_stage(graph_build *g, stage_need *t) {
     stage.n_outputs = n_out;
     stage.outputs = outputs;
     if (t->region != 0) find_varying(g, &stage);
-    stage.label = loom_arena_printf(s->arena, "%s %u: %s", traversal ? "traversal" : "array stage", t->level,
-                                    place(s, t->roots.at[0]));
+    stage.label = loom_arena_printf(s->arena, "%s %u: %s", traversal ? "traversal" : "array stage",
+                                    number_of(g, t->kind), place(s, t->roots.at[0]));
     t->index = (uint32_t)g->stages.count;
     LOOM_PUSH(s->arena, g->stages, stage);
 }
@@ -464,7 +470,7 @@ loom_status *loom_split_whole(loom_arena *arena, const loom_program *p, uint32_t
     }
     loom_graph_output *o = LOOM_NEW(arena, loom_graph_output);
     *o = (loom_graph_output){LOOM_OUT_VALUE, LOOM_ORDER_ANY, add_slot(&g, "result", b->result, false),
-                             LOOM_NONE_FUNCTION, LOOM_NONE_FUNCTION};
+                             LOOM_NONE_FUNCTION};
     loom_graph_stage stage = {.kind = LOOM_STAGE_WHOLE,
                               .function = f,
                               .n_inputs = (uint32_t)inputs.count,

@@ -436,6 +436,22 @@ LOOM_TEST(stage, what_varies) {
     loom_arena_destroy(f.arena);
 }
 
+/* Traversals are counted through, those in a loop too. */
+LOOM_TEST(stage, labels) {
+    fixture f = open_text("entry main (xs: seq f64) : f64 =\n"
+                          "  let t = fold_seq (+) 0 xs\n"
+                          "  in loop a = t for i < 3 do a + fold_seq (+) 0 (map_seq (* a) xs)",
+                          0);
+    for (uint32_t i = 0, traversals = 0; i < f.graph->n_stages; i++) {
+        const loom_graph_stage *s = &f.graph->stages[i];
+        if (s->kind != LOOM_STAGE_TRAVERSAL) continue;
+        char begin[24];
+        snprintf(begin, sizeof begin, "traversal %u: fold_seq", traversals++);
+        LOOM_CHECK_HAS(s->label, begin);
+    }
+    loom_arena_destroy(f.arena);
+}
+
 LOOM_TEST(stage, collected_and_filtered) {
     loom_value *a[1] = {vector(LOOM_I64, 10, numbers)};
     judge("entry main (xs: seq i64) : []i64 = from_seq (map_seq (* 3) (filter_seq (> 2) xs))", a, 1);

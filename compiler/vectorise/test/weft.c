@@ -206,14 +206,6 @@ static void keep_outputs(machine *m, uint32_t stage, const loom_value *result) {
         uint32_t slot = s->outputs[j].slot, n = m->graph->slots[slot].n_leaves;
         loom_value *x = part(result, at, n);
         at += n;
-        if (s->outputs[j].finish != LOOM_NONE_FUNCTION) {
-            loom_value *arguments[80], *finished;
-            for (uint32_t i = 0; i < s->n_inputs; i++) arguments[i] = m->slots[s->inputs[i]];
-            arguments[s->n_inputs] = x;
-            LOOM_OK(loom_interp_call(m->program, s->outputs[j].finish, arguments, NULL, &finished, NULL));
-            loom_value_unref(x);
-            x = finished;
-        }
         m->slots[slot] = x;
     }
 }

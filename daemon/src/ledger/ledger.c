@@ -61,10 +61,6 @@ static int64_t end_of(loom_stretch s) {
     return s.first + s.n;
 }
 
-int64_t loom_ledger_blocks(const loom_ledger *l) {
-    return l->n_blocks;
-}
-
 int64_t loom_ledger_count(const loom_ledger *l, loom_block_state state) {
     return l->counts[state];
 }

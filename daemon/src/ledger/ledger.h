@@ -45,7 +45,6 @@ typedef struct loom_ledger loom_ledger;
 loom_ledger *loom_ledger_create(int64_t n_blocks); /* all free */
 void loom_ledger_destroy(loom_ledger *ledger);     /* NULL is fine */
 
-int64_t loom_ledger_blocks(const loom_ledger *ledger);
 int64_t loom_ledger_count(const loom_ledger *ledger, loom_block_state state);
 int64_t loom_ledger_released(const loom_ledger *ledger); /* blocks that fences have set free, each time counted */
 loom_block_state loom_ledger_state(const loom_ledger *ledger, int64_t block);

@@ -88,9 +88,8 @@ uint64_t loom_run_accumulator_bytes(const loom_run *run);
  * file). */
 LOOM_MUST_USE loom_status *loom_run_merge(loom_run *run, uint32_t output, loom_value *a, loom_value *b,
                                           loom_value **merged);
-/* The value of an output of a stream without blocks (the neutral partial result), and the final value of slot j. */
+/* The value of an output of a stream without blocks: the neutral partial result. */
 LOOM_MUST_USE loom_status *loom_run_empty(loom_run *run, uint32_t output, loom_value **value);
-LOOM_MUST_USE loom_status *loom_run_finish(loom_run *run, uint32_t output, loom_value *merged, loom_value **value);
 
 /* ARRAY and WHOLE stages. For WHOLE, `pull` gives block after block of all streams, NULL for one that has ended. */
 typedef loom_status *(*loom_pull)(void *context, int64_t block, loom_value **streams /* n_streams */, bool *end);

@@ -334,7 +334,7 @@ static void plan_whole(loom_item *item, const Wire__Task *task) {
 static bool task_makes_sense(const Wire__Task *task, const loom_work_run *run) {
     const loom_graph_stage *stage = &run->job->graph->stages[run->stage];
     if (task->block == 0 || task->block > INT64_MAX || task->n_objects > 2) return false;
-    if ((task->kind == WIRE__TASK_KIND__MERGE || task->kind == WIRE__TASK_KIND__FINISH) &&
+    if ((task->kind == WIRE__TASK_KIND__MERGE || task->kind == WIRE__TASK_KIND__EMPTY) &&
         task->output >= stage->n_outputs) {
         return false;
     }
@@ -444,7 +444,11 @@ static void on_woken(uv_async_t *async) {
 static void on_stop_timer(uv_timer_t *timer) {
     loom_control *c = timer->data;
     if ((loom_seconds() - c->stop_began) * 1000 > LOOM_STOP_MS) {
-        loom_log(LOOM_LOG_WARN, "the executor does not stop: ending anyway");
+        pthread_mutex_lock(&c->lock);
+        bool computes = c->working != NULL;
+        pthread_mutex_unlock(&c->lock);
+        /* One that only frees what a job had (gigabytes take seconds) leaves that to the system. */
+        if (computes) loom_log(LOOM_LOG_WARN, "the executor does not stop: ending anyway");
         _exit(0);
     }
     pthread_mutex_lock(&c->lock);

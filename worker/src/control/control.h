@@ -83,7 +83,6 @@ typedef struct loom_work_run {
     struct loom_work_run *next;
     uint64_t id;
     loom_work_job *job;
-    loom_arena *arena;
     uint32_t stage;
     bool interpret;
     char *plan, *object;

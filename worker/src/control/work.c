@@ -505,17 +505,14 @@ static loom_status *merge(loom_control *c, loom_item *item, outcome *o) {
     return status;
 }
 
-static loom_status *finish(loom_control *c, loom_item *item, outcome *o) {
-    loom_value *partial = NULL, *value = NULL;
-    loom_status *status = item->n_objects ? loom_object_map(item->objects[0], &partial)
-                                          : loom_run_empty(item->run->run, item->output, &partial);
+static loom_status *empty(loom_control *c, loom_item *item, outcome *o) {
+    loom_value *value;
     double before = loom_seconds();
-    if (!status) status = loom_run_finish(item->run->run, item->output, partial, &value);
+    LOOM_TRY(loom_run_empty(item->run->run, item->output, &value));
     o->done.compute += loom_seconds() - before;
     before = loom_seconds();
-    if (!status) status = add_part(c, o, item->output, 0, 0, value);
+    loom_status *status = add_part(c, o, item->output, 0, 0, value);
     o->done.handover += loom_seconds() - before;
-    loom_value_unref(partial);
     loom_value_unref(value);
     return status;
 }
@@ -578,7 +575,7 @@ static loom_status *do_task(loom_control *c, loom_item *item, outcome *o) {
     if (!item->run->run) LOOM_TRY(create_run(c, item->run));
     switch (item->what) {
     case WIRE__TASK_KIND__MERGE: return merge(c, item, o);
-    case WIRE__TASK_KIND__FINISH: return finish(c, item, o);
+    case WIRE__TASK_KIND__EMPTY: return empty(c, item, o);
     default: return array(c, item, o);
     }
 }

@@ -1,4 +1,4 @@
-/* Joining, neutral and final values. */
+/* Joining and neutral values. */
 #include "common/buffer.h"
 #include "executor/run.h"
 #include <stdlib.h>
@@ -152,15 +152,4 @@ loom_status *loom_run_empty(loom_run *run, uint32_t output, loom_value **value) 
     }
     free(outputs);
     return status;
-}
-
-loom_status *loom_run_finish(loom_run *run, uint32_t output, loom_value *merged, loom_value **value) {
-    begin(run);
-    LOOM_TRY(check_output(run, output));
-    uint32_t f = run->stage->outputs[output].finish;
-    if (f == LOOM_NONE_FUNCTION) {
-        *value = loom_value_ref(merged);
-        return NULL;
-    }
-    return loom_run_call(run, f, &merged, 1, value);
 }

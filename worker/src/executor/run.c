@@ -73,7 +73,7 @@ static loom_status *check_inputs(const loom_run *run) {
     return NULL;
 }
 
-/* Kept for functions that are interpreted later (merge, finish): decoding waits until one is called. */
+/* Kept for functions that are interpreted later (merge): decoding waits until one is called. */
 static void keep_program(loom_run *run, const loom_run_description *d) {
     if (!d->program || d->program_length == 0) return;
     void *copy = loom_arena_alloc(run->arena, d->program_length);

@@ -17,14 +17,14 @@
 #include "common/status.h"
 
 typedef enum loom_stage_kind {
-    LOOM_STAGE_TRAVERSAL, /* over blocks of the streams: chunk, merge, finish functions */
+    LOOM_STAGE_TRAVERSAL, /* over blocks of the streams: chunk and merge functions */
     LOOM_STAGE_ARRAY,     /* run function */
     LOOM_STAGE_WHOLE, /* the entry itself, interpreted by one worker that pulls the streams; run function = the entry */
 } loom_stage_kind;
 
 typedef enum loom_output_kind {
     LOOM_OUT_FOLD,    /* chunk gives a partial result; merge(a, b) joins two */
-    LOOM_OUT_PERMUTE, /* the same, elementwise onto a target; finish combines the destination in */
+    LOOM_OUT_PERMUTE, /* the same, elementwise onto a target filled with the neutral element */
     LOOM_OUT_REDUCE,  /* reduce_seq: as FOLD */
     LOOM_OUT_COLLECT, /* one element (or run of elements) a stream element; joined in stream order (from_seq) */
     LOOM_OUT_STREAM,  /* as COLLECT, but leaves for the sink as it comes: the entry's result is seq b */
@@ -52,7 +52,7 @@ typedef struct loom_graph_output {
     loom_output_kind kind;
     loom_merge_order order;
     uint32_t slot;
-    uint32_t merge, finish; /* function indices in the staged program; LOOM_NONE_FUNCTION if not needed */
+    uint32_t merge; /* function in the staged program; LOOM_NONE_FUNCTION if not needed */
 } loom_graph_output;
 #define LOOM_NONE_FUNCTION UINT32_MAX
 
@@ -65,7 +65,6 @@ typedef struct loom_graph_stage {
     const uint32_t *streams; /* stream parameters (slots) traversed, one column parameter each, after `first` */
     uint32_t n_outputs;
     const loom_graph_output *outputs;
-    bool needs_order; /* a function depends on `first` beyond COLLECT */
     uint32_t n_varying;
     const uint32_t *varying; /* positions of inputs whose value is another one each turn: not to be compiled in */
     const char *label;       /* for people: "traversal 1: permute_seq (image.weft:40)" */
