@@ -42,6 +42,19 @@ def service_without_workers():
         daemon.kill()
 
 
+def nobody_answers():
+    """What is waited for is told before the wait is over; nothing where it should be quiet."""
+    endpoint = "ipc://" + os.path.join(TMP, "nobody")
+    p = subprocess.Popen([GRIDLOOM, "status", "--connect", endpoint], stderr=subprocess.PIPE, text=True)
+    line = p.stderr.readline()
+    assert line.startswith("waiting for a daemon at " + endpoint) and p.poll() is None, line
+    assert "does not answer" in p.stderr.read() and p.wait() == 69
+    with open(os.path.join(TMP, "one.weft"), "w") as f:
+        f.write("entry main : i64 = 1\n")
+    p = run("run", os.path.join(TMP, "one.weft"), "--connect", endpoint, "--quiet")
+    assert p.returncode == 69 and p.stderr.startswith("error: "), p
+
+
 def main():
     shutil.rmtree(TMP, ignore_errors=True)
     os.makedirs(TMP)
@@ -79,8 +92,7 @@ def main():
             f.write(text)
     p = run("fmt", *wrong)
     assert p.returncode == 65 and "a.weft:1:" in p.stderr and "c.weft:1:" in p.stderr and p.stdout == "entry b (x: i64) = x\n", p
-    p = run("status", "--connect", "ipc://" + os.path.join(TMP, "nobody"))
-    assert p.returncode == 69 and "nobody" in p.stderr, p
+    nobody_answers()
     p = subprocess.run("%s image --help > /dev/full" % GRIDLOOM, shell=True, capture_output=True, text=True)
     assert p.returncode == 74, p
     service_without_workers()

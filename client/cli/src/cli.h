@@ -90,6 +90,8 @@ LOOM_MUST_USE loom_status *cli_check_stats(const cli_where *where);
 LOOM_MUST_USE loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job, loom_file_set *files);
 /* cli_hold_stats alone, put in place. */
 LOOM_MUST_USE loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job);
+/* For loom_session_options: says on standard error what is waited for. */
+void cli_tell_waiting(const char *endpoint, double seconds);
 LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);
 
 /* The command as typed, words with blanks quoted, for what tells where a file comes from; the caller frees. */
@@ -109,11 +111,19 @@ void cli_hold_signals(bool hold);
 /* Progress of a job on a terminal. Elsewhere only that there is no worker is told, once. */
 typedef struct cli_progress {
     bool shown, drawn, waited;
-    const char *daemon; /* NULL: that it has no worker is not told */
-    const char *unit;   /* of elements: "rows" */
+    const char *daemon;    /* NULL: that it has no worker is not told */
+    const char *unit;      /* of elements: "rows" */
+    int64_t job, n_jobs;   /* where a command runs several: which one this is, from 1 */
+    uint32_t *passes;      /* of each stage: how often it has begun; a loop runs its stages again */
+    uint32_t n_passes;     /* 0: nothing has run yet */
+    uint32_t at, furthest; /* the stage shown last, the latest one of all */
+    int64_t elements, releases;
+    int percent;
 } cli_progress;
 cli_progress cli_progress_start(bool quiet, const char *unit);
 void cli_progress_update(void *progress, const loom_job_progress *state); /* for loom_job_description */
+/* The line that cli_progress_update draws. Neither stage nor percentage of one pass through it ever goes back. */
+void cli_progress_line(cli_progress *progress, const loom_job_progress *state, char text[256]);
 void cli_progress_text(cli_progress *progress, const char *what, double part, double seconds_left);
 void cli_progress_end(cli_progress *progress);
 

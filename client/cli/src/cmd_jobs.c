@@ -27,7 +27,7 @@ static loom_status *ask(question *q, loom_session **session) {
                                 "hint: --connect ENDPOINT, or set GRIDLOOM_CONNECT; commands without --connect start a "
                                 "daemon of their own that nobody else sees");
     }
-    loom_session_options options = {.connect = q->connect, .insecure = q->insecure};
+    loom_session_options options = {.connect = q->connect, .insecure = q->insecure, .waiting = cli_tell_waiting};
     return loom_session_open(&options, session);
 }
 

@@ -70,6 +70,8 @@ static loom_status *submit(image_job *job, const char *entry, loom_value *const 
     const image_request *r = job->request;
     cli_progress progress = cli_progress_start(r->where.quiet || r->json, "rows");
     if (!r->where.quiet) progress.daemon = r->where.connect;
+    progress.n_jobs = job->n_jobs;
+    progress.job = ++job->done;
     loom_job_description description = {.name = r->data,
                                         .program = job->bytes,
                                         .program_length = job->length,

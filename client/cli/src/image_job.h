@@ -11,6 +11,7 @@ typedef struct image_job {
     loom_client_program *program;
     char *bytes; /* the program as it is sent */
     size_t length;
+    int64_t n_jobs, done; /* of all planes, for progress */
 } image_job;
 
 LOOM_MUST_USE loom_status *image_job_open(image_job *job);

@@ -1,7 +1,10 @@
 /* One line on standard error, drawn over itself. Shown only on a terminal, and only for work that takes longer than a
  * moment: a command that ends at once leaves no trace. */
 #include "cli.h"
+#include "common/buffer.h"
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,40 +56,81 @@ static void tell_no_worker(cli_progress *p) {
     p->waited = true;
 }
 
-void cli_progress_update(void *progress, const loom_job_progress *state) {
-    cli_progress *p = progress;
-    if (p->daemon && !p->shown && state->workers == 0 && state->seconds >= PATIENCE) tell_no_worker(p);
-    if (!p->shown || state->seconds < PATIENCE) return;
-    char text[256], rate[16], left[32];
+/* Notes the stage that runs, and its part that is done. Blocks of a lost worker are done again: until then the old
+ * figure stands. */
+static void follow(cli_progress *p, const loom_job_progress *state) {
+    if (state->stage_index >= p->n_passes) {
+        uint32_t n = state->stage_index + 1 > state->n_stages ? state->stage_index + 1 : state->n_stages;
+        p->passes = loom_xrealloc(p->passes, n * sizeof *p->passes);
+        memset(p->passes + p->n_passes, 0, (n - p->n_passes) * sizeof *p->passes);
+        p->n_passes = n;
+    }
+    bool back = state->elements_done < p->elements && state->releases == p->releases;
+    if (p->passes[state->stage_index] == 0 || p->at != state->stage_index || back) {
+        p->passes[state->stage_index]++;
+        p->percent = 0;
+    }
+    p->at = state->stage_index;
+    if (p->at > p->furthest) p->furthest = p->at;
+    p->elements = state->elements_done;
+    p->releases = state->releases;
+    if (state->elements_total <= 0) return;
+    int percent = (int)lround(100.0 * (double)state->elements_done / (double)state->elements_total);
+    if (percent > p->percent) p->percent = percent;
+}
+
+/* Appends to a text of which n bytes are there. */
+static size_t append(char text[256], size_t n, const char *format, ...) LOOM_PRINTF(3, 4);
+static size_t append(char text[256], size_t n, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int more = vsnprintf(text + n, 256 - n, format, arguments);
+    va_end(arguments);
+    n += more > 0 ? (size_t)more : 0;
+    return n < 256 ? n : 255;
+}
+
+void cli_progress_line(cli_progress *p, const loom_job_progress *state, char text[256]) {
+    char rate[16], left[32];
     size_t n = 0;
+    *text = '\0';
+    if (p->n_jobs > 1) n = append(text, n, "%" PRId64 " of %" PRId64 ": ", p->job, p->n_jobs);
     if (state->workers == 0) {
-        draw(p, "waiting for a worker");
+        append(text, n, "waiting for a worker");
         return;
     }
     if (state->n_stages == 0 || !state->stage || !*state->stage) {
-        draw(p, state->n_stages ? "starting" : "compiling");
+        append(text, n, state->n_stages ? "starting" : "compiling");
         return;
     }
-    n += (size_t)snprintf(text, sizeof text, "[%u/%u] %.60s", state->stage_index + 1, state->n_stages, state->stage);
-    if (state->elements_total > 0 && n < sizeof text) {
-        n += (size_t)snprintf(text + n, sizeof text - n, "  %3.0f %%",
-                              100.0 * (double)state->elements_done / (double)state->elements_total);
-    }
-    if (state->elements_per_second > 0 && n < sizeof text) {
+    follow(p, state);
+    n = append(text, n, "[%u/%u] %.60s", p->furthest + 1, state->n_stages, state->stage);
+    if (p->passes[p->at] > 1) n = append(text, n, ", pass %u", p->passes[p->at]);
+    if (state->elements_total > 0) n = append(text, n, "  %3d %%", p->percent);
+    if (state->elements_per_second > 0) {
         count_text(state->elements_per_second, rate);
-        n += (size_t)snprintf(text + n, sizeof text - n, "  %s %s/s", rate, p->unit);
+        n = append(text, n, "  %s %s/s", rate, p->unit);
     }
-    if (state->seconds_left >= 0 && state->elements_total > 0 && n < sizeof text) {
+    if (state->seconds_left >= 0 && state->elements_total > 0) {
         time_text(state->seconds_left, left);
-        n += (size_t)snprintf(text + n, sizeof text - n, "  %s left", left);
+        n = append(text, n, "  %s left", left);
     }
-    if (state->releases > 0 && n < sizeof text) {
-        snprintf(text + n, sizeof text - n, "  %lld blocks again", (long long)state->releases);
-    }
+    if (state->releases > 0) append(text, n, "  %" PRId64 " blocks again", state->releases);
+}
+
+void cli_progress_update(void *progress, const loom_job_progress *state) {
+    cli_progress *p = progress;
+    char text[256];
+    if (p->daemon && !p->shown && state->workers == 0 && state->seconds >= PATIENCE) tell_no_worker(p);
+    if (!p->shown || state->seconds < PATIENCE) return;
+    cli_progress_line(p, state, text);
     draw(p, text);
 }
 
 void cli_progress_end(cli_progress *progress) {
     if (progress->drawn) fputs("\r\033[K", stderr);
     progress->drawn = false;
+    free(progress->passes);
+    progress->passes = NULL;
+    progress->n_passes = 0;
 }

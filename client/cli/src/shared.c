@@ -61,11 +61,16 @@ loom_status *cli_load(const char *const *paths, int n, loom_client_program **pro
     return NULL;
 }
 
+void cli_tell_waiting(const char *endpoint, double seconds) {
+    fprintf(stderr, "waiting for a daemon at %s, %.0f s at most\n", endpoint, seconds);
+}
+
 loom_status *cli_open_session(const cli_where *where, loom_session **session) {
     loom_session_options options = {.connect = where->connect,
                                     .workers = (int)where->workers,
                                     .threads = (int)where->threads,
                                     .memory = where->memory,
+                                    .waiting = where->quiet ? NULL : cli_tell_waiting,
                                     .insecure = where->insecure};
     return loom_session_open(&options, session);
 }

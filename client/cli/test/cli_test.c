@@ -293,3 +293,35 @@ LOOM_TEST(sky, sidereal_time) {
     /* 2000-01-01 12:00 UT1: 18 h 41 m 50.5 s. */
     LOOM_CHECK_NEAR(sky_sidereal(51544.5 * 86400) * 12 / M_PI, 18.697374, 1e-5);
 }
+
+static const char *line_at(cli_progress *p, uint32_t stage, int64_t done, int64_t releases) {
+    static char text[256];
+    loom_job_progress state = {.stage = stage == 2 ? "gridding" : "screens",
+                               .stage_index = stage,
+                               .n_stages = 4,
+                               .elements_done = done,
+                               .elements_total = stage == 2 ? 100 : 0,
+                               .seconds_left = -1,
+                               .workers = 1,
+                               .releases = releases};
+    cli_progress_line(p, &state, text);
+    return text;
+}
+
+/* Stages of a loop run again, blocks of a lost worker are done again: neither looks as if it went back. */
+LOOM_TEST(progress, does_not_go_back) {
+    cli_progress p = {.unit = "rows"};
+    LOOM_CHECK_STR(line_at(&p, 2, 0, 0), "[3/4] gridding    0 %");
+    LOOM_CHECK_STR(line_at(&p, 2, 80, 0), "[3/4] gridding   80 %");
+    LOOM_CHECK_STR(line_at(&p, 2, 60, 1), "[3/4] gridding   80 %  1 blocks again");
+    LOOM_CHECK_STR(line_at(&p, 2, 90, 1), "[3/4] gridding   90 %  1 blocks again");
+    LOOM_CHECK_STR(line_at(&p, 3, 0, 0), "[4/4] screens");
+    LOOM_CHECK_STR(line_at(&p, 2, 10, 0), "[4/4] gridding, pass 2   10 %");
+    LOOM_CHECK_STR(line_at(&p, 2, 100, 0), "[4/4] gridding, pass 2  100 %");
+    LOOM_CHECK_STR(line_at(&p, 2, 5, 0), "[4/4] gridding, pass 3    5 %");
+    LOOM_CHECK_STR(line_at(&p, 3, 0, 0), "[4/4] screens, pass 2");
+    cli_progress_end(&p);
+    p = (cli_progress){.unit = "rows", .job = 2, .n_jobs = 8};
+    LOOM_CHECK_STR(line_at(&p, 2, 50, 0), "2 of 8: [3/4] gridding   50 %");
+    cli_progress_end(&p);
+}

@@ -215,9 +215,13 @@ static void *session_thread(void *session) {
 
 /* ---- life: caller's thread ---- */
 
+/* Without an answer for this long, the caller is told. */
+#define SILENCE 1.0
+
 static loom_status *wait_for_welcome(loom_session *s) {
     double patience = s->options.connect_timeout > 0 ? s->options.connect_timeout : 10;
-    double until = loom_seconds() + patience;
+    double since = loom_seconds(), until = since + patience;
+    bool told = !s->options.connect || !s->options.waiting;
     pthread_mutex_lock(&s->lock);
     while (!s->welcome && !s->failed && !loom_session_interrupted(s) && loom_seconds() < until) {
         struct timespec moment;
@@ -228,6 +232,9 @@ static loom_status *wait_for_welcome(loom_session *s) {
             moment.tv_nsec -= 1000000000;
         }
         pthread_cond_timedwait(&s->changed, &s->lock, &moment);
+        if (told || s->welcome || s->failed || loom_seconds() < since + SILENCE) continue;
+        told = true;
+        s->options.waiting(s->endpoint, until - loom_seconds());
     }
     loom_status *status = NULL;
     if (s->failed) {

@@ -44,8 +44,11 @@ typedef struct loom_session_options {
     const char *binaries;   /* folder of gridloomd, gridloom-worker, gridloom-compile; NULL: that of the running
                                executable,   or $GRIDLOOM_BIN */
     double connect_timeout; /* seconds until a daemon that does not answer is LOOM_E_UNAVAILABLE; 0: 10 */
-    bool insecure;          /* tcp:// endpoints are refused unless this is said aloud */
-    bool no_signals;        /* leave signals alone (tests, libraries) */
+    /* Called once by loom_session_open where the daemon that is named has not answered for a second; it waits `seconds`
+     * more. NULL is fine. */
+    void (*waiting)(const char *endpoint, double seconds);
+    bool insecure;   /* tcp:// endpoints are refused unless this is said aloud */
+    bool no_signals; /* leave signals alone (tests, libraries) */
 } loom_session_options;
 
 /* Returns when the daemon has answered; workers may still be starting (a job waits for them). Errors: UNAVAILABLE, OS,
