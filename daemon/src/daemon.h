@@ -47,6 +47,8 @@
  * of the time is spent on it. */
 #define LOOM_HANDOVER_SECONDS 60.0
 #define LOOM_HANDOVER_SHARE   0.05
+/* What is collected grows with the stream: it is handed over when it takes this part of the worker's memory. */
+#define LOOM_COLLECTED_SHARE 16
 /* Stretches of blocks of one epoch: a delta lists them, and has a part for each where order matters, in one header. */
 #define LOOM_EPOCH_STRETCHES 256
 /* What a job's end tells beside the result, whatever compiler and workers had to say: about half of a header. Where
@@ -119,11 +121,13 @@ typedef struct loom_seat {
     loom_worker *worker; /* NULL once it is gone: kept for its times */
     bool open;           /* `epoch` takes blocks; one that is being handed over is its DELTA task's */
     loom_epoch epoch;
-    double opened;   /* when */
-    int stretches;   /* of blocks leased in it */
-    int outstanding; /* FOLD tasks */
-    int64_t next;    /* block behind its last lease */
-    double rate;     /* elements a second; 0: not known */
+    double opened;      /* when */
+    int stretches;      /* of blocks leased in it */
+    int outstanding;    /* FOLD tasks */
+    uint64_t collected; /* bytes in it that grow with the stream */
+    double collects;    /* the most that a block has added to them; 0: not known */
+    int64_t next;       /* block behind its last lease */
+    double rate;        /* elements a second; 0: not known */
     double compute, handover, wait;
     double last_handover; /* seconds the last one took */
 } loom_seat;

@@ -124,7 +124,12 @@ static void finish_loop(loom_job *job, uint32_t l) {
 /* With the state as it stands: one more turn, or the end. */
 static void turn_or_finish(loom_job *job, uint32_t l) {
     loom_job_loop *loop = &job->loops[l];
-    loom_value *go = loom_held_object_small_value(loop->state[0]);
+    loom_value *go;
+    loom_status *status = loom_held_object_small_value(loop->state[0], &go);
+    if (status) {
+        loom_job_fail(job, status);
+        return;
+    }
     if (!go || go->n_leaves != 1 || go->leaves[0].dtype != LOOM_BOOL || go->leaves[0].n_data != 1) {
         loom_value_unref(go);
         loom_job_fail(job, loom_error(LOOM_E_PROTOCOL, "the condition of a loop is no truth value"));

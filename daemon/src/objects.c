@@ -91,11 +91,9 @@ void loom_held_object_wire(const loom_held_object *object, Wire__Object *wire) {
     wire->value = object->value;
 }
 
-loom_value *loom_held_object_small_value(const loom_held_object *object) {
-    if (object->bytes > LOOM_SMALL_VALUE_BYTES) return NULL;
-    loom_value *value;
-    loom_status *status = loom_object_map(object->path, &value);
-    if (!status) return value;
-    loom_log_status(LOOM_LOG_WARN, status);
-    return NULL;
+/* Read, not mapped: a client that cuts its file short must not end the daemon. */
+loom_status *loom_held_object_small_value(const loom_held_object *object, loom_value **value) {
+    *value = NULL;
+    return object->bytes > LOOM_SMALL_VALUE_BYTES ? NULL
+                                                  : loom_object_read(object->path, LOOM_SMALL_VALUE_BYTES, value);
 }

@@ -34,8 +34,9 @@ loom_held_object *loom_held_object_ref(loom_held_object *object);
 void loom_held_object_unref(loom_held_object *object); /* NULL is fine */
 /* As a message part that points into the object. */
 void loom_held_object_wire(const loom_held_object *object, Wire__Object *wire);
-/* The value itself if it is small enough for the daemon to look at, else NULL; errors of reading count as NULL too. */
-loom_value *loom_held_object_small_value(const loom_held_object *object);
+/* The value itself if it is small enough for the daemon to look at, else NULL. An error where the file is not what the
+ * message said. */
+LOOM_MUST_USE loom_status *loom_held_object_small_value(const loom_held_object *object, loom_value **value);
 
 /* What the daemon itself opens of an argument: scalars and small records. Bulk data never passes through its loop. */
 #define LOOM_SMALL_VALUE_BYTES ((uint64_t)64 << 10)

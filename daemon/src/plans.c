@@ -93,23 +93,29 @@ static bool has_scalars(const loom_value *value) {
     return false;
 }
 
-/* Values of `n` slots that a compiler can look at: small ones with a scalar in them; NULL for the others. Elements of
- * arrays are never compiled in, so that one plan serves whatever an array holds. */
-static loom_value **small_values(loom_job *job, const uint32_t *slots, uint32_t n) {
-    loom_value **values = loom_xcalloc(n + 1, sizeof *values);
-    for (uint32_t i = 0; i < n; i++) {
-        loom_held_object *object = job->slots[slots ? slots[i] : i];
-        if (object) values[i] = loom_held_object_small_value(object);
-        if (!values[i] || has_scalars(values[i])) continue;
-        loom_value_unref(values[i]);
-        values[i] = NULL;
-    }
-    return values;
-}
-
 static void free_values(loom_value **values, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) loom_value_unref(values[i]);
     free(values);
+}
+
+/* Values of `n` slots that a compiler can look at: small ones with a scalar in them; NULL for the others. Elements of
+ * arrays are never compiled in, so that one plan serves whatever an array holds. */
+static loom_status *small_values(loom_job *job, const uint32_t *slots, uint32_t n, loom_value ***values) {
+    loom_value **found = loom_xcalloc(n + 1, sizeof *found);
+    loom_status *status = NULL;
+    for (uint32_t i = 0; i < n && !status; i++) {
+        loom_held_object *object = job->slots[slots ? slots[i] : i];
+        if (object) status = loom_held_object_small_value(object, &found[i]);
+        if (!found[i] || has_scalars(found[i])) continue;
+        loom_value_unref(found[i]);
+        found[i] = NULL;
+    }
+    if (status) {
+        free_values(found, n);
+        return status;
+    }
+    *values = found;
+    return NULL;
 }
 
 /* What every worker has: groups are batched so that any of them can take a lease. */
@@ -124,7 +130,8 @@ static uint64_t memory_of_workers(const loom_daemon *d) {
 
 loom_status *loom_job_request_graph(loom_job *job) {
     uint32_t n = (uint32_t)job->n_arguments;
-    loom_value **arguments = small_values(job, NULL, n);
+    loom_value **arguments;
+    LOOM_TRY(small_values(job, NULL, n, &arguments));
     loom_compile_request request = {.what = LOOM_COMPILE_GRAPH,
                                     .program = job->program,
                                     .program_length = job->program_length,
@@ -289,9 +296,10 @@ static bool take_spare(loom_job_plan *plan) {
 static loom_status *request_stage(loom_job_plan *plan) {
     loom_job_stage *stage = plan->stage;
     loom_job *job = stage->job;
+    loom_value **values;
+    LOOM_TRY(small_values(job, stage->graph->inputs, stage->graph->n_inputs, &values));
     shapes s = {0};
     loom_status *status = all_shapes(&s, stage, plan->class);
-    loom_value **values = small_values(job, stage->graph->inputs, stage->graph->n_inputs);
     forget_varying(stage->graph, values);
     loom_compile_request request = {.what = LOOM_COMPILE_STAGE,
                                     .program = job->program,

@@ -167,6 +167,22 @@ static bool find_place(loom_job_stage *stage, loom_worker *w, loom_seat **seat, 
     return false;
 }
 
+static bool collects(const loom_job_stage *stage) {
+    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
+        loom_output_kind kind = stage->graph->outputs[i].kind;
+        if (kind == LOOM_OUT_COLLECT || kind == LOOM_OUT_STREAM) return true;
+    }
+    return false;
+}
+
+/* Blocks until what is collected is to be handed over: one while it is not known how much that is. */
+static int64_t most_collected(const loom_seat *seat) {
+    if (!seat->worker->memory) return INT64_MAX;
+    if (!(seat->collects > 0)) return 1;
+    double blocks = (double)(seat->worker->memory / LOOM_COLLECTED_SHARE) / seat->collects;
+    return blocks < 1 ? 1 : blocks > 1e15 ? (int64_t)1e15 : (int64_t)blocks;
+}
+
 static int64_t lease_size(const loom_job_stage *stage, const loom_seat *seat, loom_stretch free) {
     const loom_daemon *d = stage->job->daemon;
     int64_t n = free.n, workers = (int64_t)d->workers.n;
@@ -180,6 +196,7 @@ static int64_t lease_size(const loom_job_stage *stage, const loom_seat *seat, lo
         double blocks = seat->rate * LOOM_LEASE_SECONDS / (double)stage->job->block;
         most = blocks < 1 ? 1 : blocks > 1e15 ? (int64_t)1e15 : (int64_t)blocks;
     }
+    if (collects(stage) && most > most_collected(seat)) most = most_collected(seat);
     if (stage->streams_out && most > LOOM_PARTS_AHEAD / 4) most = LOOM_PARTS_AHEAD / 4;
     if (most < n) n = most;
     const loom_cut *cut = loom_blocks_cut_of(stage->blocks, free.first);
@@ -195,6 +212,7 @@ static loom_status *open_epoch(loom_job_stage *stage, loom_seat *seat) {
     seat->open = true;
     seat->opened = loom_seconds();
     seat->stretches = 0;
+    seat->collected = 0;
     return NULL;
 }
 
@@ -211,7 +229,8 @@ static bool handover_is_due(const loom_seat *seat) {
     double interval = seat->last_handover / LOOM_HANDOVER_SHARE, least = seat->worker->daemon->options.handover;
     if (least <= 0) least = LOOM_HANDOVER_SECONDS;
     if (interval < least) interval = least;
-    return seat->open && (loom_seconds() - seat->opened > interval || seat->stretches >= LOOM_EPOCH_STRETCHES);
+    bool much = seat->worker->memory && seat->collected > seat->worker->memory / LOOM_COLLECTED_SHARE;
+    return seat->open && (much || loom_seconds() - seat->opened > interval || seat->stretches >= LOOM_EPOCH_STRETCHES);
 }
 
 static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {

@@ -197,6 +197,12 @@ static void fold_failed(loom_task *task, const Wire__TaskDone *done) {
     }
 }
 
+static void note_collected(loom_seat *seat, const loom_task *task, uint64_t bytes) {
+    double each = bytes > seat->collected ? (double)(bytes - seat->collected) / (double)task->stretch.n : 0;
+    if (each > seat->collects) seat->collects = each;
+    seat->collected = bytes;
+}
+
 static void fold_done(loom_task *task, const Wire__TaskDone *done) {
     loom_seat *seat = task->seat;
     if (done->status) {
@@ -204,6 +210,7 @@ static void fold_done(loom_task *task, const Wire__TaskDone *done) {
         return;
     }
     note_folded(task, (uint64_t)task->stretch.n);
+    if (seat->open && seat->epoch.counter == task->epoch.counter) note_collected(seat, task, done->collected);
     double seconds = done->compute + done->wait;
     if (seconds > 1e-4) {
         double rate = (double)loom_blocks_count(task->stage->blocks, task->stretch) / seconds;

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -64,15 +65,26 @@ static loom_status *put_header(object_writer *w, const loom_value *value) {
     return status;
 }
 
-static loom_status *put_value(object_writer *w, const loom_value *value) {
-    LOOM_TRY(put_header(w, value));
-    for (uint32_t i = 0; i < value->n_leaves; i++) {
-        const loom_leaf *leaf = &value->leaves[i];
+/* What is written: `parts` one after another, which are like `shape`; one, or regular ones. */
+typedef struct content {
+    const loom_value *shape;
+    loom_value *const *parts;
+    size_t n_parts;
+} content;
+
+static loom_status *put_content(object_writer *w, const content *c) {
+    LOOM_TRY(put_header(w, c->shape));
+    for (uint32_t i = 0; i < c->shape->n_leaves; i++) {
+        const loom_leaf *leaf = &c->shape->leaves[i];
         for (uint32_t k = 0; k < leaf->depth; k++) {
             if (leaf->extents[k] != LOOM_IRREGULAR) continue;
             LOOM_TRY(put_padded(w, leaf->lengths[k], (uint64_t)leaf->n_lengths[k] * sizeof(int64_t)));
         }
-        LOOM_TRY(put_padded(w, leaf->data, (uint64_t)leaf->n_data * loom_dtype_size(leaf->dtype)));
+        for (size_t p = 0; p < c->n_parts; p++) {
+            const loom_leaf *part = &c->parts[p]->leaves[i];
+            LOOM_TRY(put(w, part->data, (uint64_t)part->n_data * loom_dtype_size(part->dtype)));
+        }
+        LOOM_TRY(put_padded(w, NULL, 0));
     }
     return NULL;
 }
@@ -84,7 +96,7 @@ static bool has_room(const char *folder, uint64_t bytes) {
     return room > ROOM_LEFT && room - ROOM_LEFT >= bytes;
 }
 
-static loom_status *write_into(const char *folder, const loom_value *value, loom_object *object) {
+static loom_status *write_into(const char *folder, const content *c, loom_object *object) {
     static atomic_uint counter;
     unsigned number = atomic_fetch_add(&counter, 1);
     char *path = loom_xprintf("%s/%d-%u.obj", folder, (int)getpid(), number);
@@ -95,7 +107,7 @@ static loom_status *write_into(const char *folder, const loom_value *value, loom
     if (w.file < 0) {
         status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", temporary);
     } else {
-        status = put_value(&w, value);
+        status = put_content(&w, c);
         close(w.file);
         if (!status && rename(temporary, path) < 0) {
             status = loom_error_errno(LOOM_E_IO, errno, "renaming %s", temporary);
@@ -116,21 +128,82 @@ static bool is_memory(const char *folder) {
     return statfs(folder, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
 
-loom_status *loom_object_write(const char *const *folders, size_t n_folders, uint64_t most_in_memory,
-                               const loom_value *value, loom_object *object) {
-    if (value->n_leaves > LOOM_MAX_VALUE_LEAVES) {
-        return loom_error(LOOM_E_LIMIT, "a value has %u columns, the limit is %u", value->n_leaves,
+static loom_status *write_content(const char *const *folders, size_t n_folders, uint64_t most_in_memory,
+                                  const content *c, loom_object *object) {
+    if (c->shape->n_leaves > LOOM_MAX_VALUE_LEAVES) {
+        return loom_error(LOOM_E_LIMIT, "a value has %u columns, the limit is %u", c->shape->n_leaves,
                           LOOM_MAX_VALUE_LEAVES);
     }
-    uint64_t need = loom_value_wire_bytes(value) + (1u << 16);
+    uint64_t need = loom_value_wire_bytes(c->shape) + (1u << 16);
     for (size_t i = 0; i + 1 < n_folders; i++) {
         if (!has_room(folders[i], need) || (need > most_in_memory && is_memory(folders[i]))) continue;
-        loom_status *status = write_into(folders[i], value, object);
+        loom_status *status = write_into(folders[i], c, object);
         if (!status) return NULL;
         loom_status_free(status); /* what is wrong with this folder the next one may not have */
     }
     if (n_folders == 0) return loom_error(LOOM_E_INTERNAL, "no folder for objects");
-    return write_into(folders[n_folders - 1], value, object);
+    return write_into(folders[n_folders - 1], c, object);
+}
+
+loom_status *loom_object_write(const char *const *folders, size_t n_folders, uint64_t most_in_memory,
+                               const loom_value *value, loom_object *object) {
+    loom_value *part = (loom_value *)(uintptr_t)value; /* only read */
+    return write_content(folders, n_folders, most_in_memory, &(content){value, &part, 1}, object);
+}
+
+/* ---- joining ---- */
+
+/* Adds a part's leaf to what is written; false where it does not simply follow it. A part without elements says nothing
+ * about inner extents. */
+static bool follows(loom_leaf *joined, const loom_leaf *part) {
+    if (joined->depth == 0 || part->depth != joined->depth || part->dtype != joined->dtype ||
+        strcmp(part->name, joined->name) != 0 || !loom_leaf_is_regular(part)) {
+        return false;
+    }
+    if (part->extents[0] == 0) return true;
+    int64_t before = joined->extents[0];
+    for (uint32_t k = 1; k < joined->depth; k++) {
+        if (before == 0) joined->extents[k] = part->extents[k];
+        if (joined->extents[k] != part->extents[k]) return false;
+    }
+    return !__builtin_add_overflow(before, part->extents[0], &joined->extents[0]) &&
+           !__builtin_add_overflow(joined->n_data, part->n_data, &joined->n_data);
+}
+
+/* *shape stays NULL where parts have to be joined in memory. */
+static loom_status *shape_of(loom_value *const *parts, size_t n, loom_value **shape) {
+    loom_value *made;
+    LOOM_TRY(loom_value_create(parts[0]->n_leaves, &made));
+    bool simple = true;
+    for (uint32_t i = 0; i < made->n_leaves && simple; i++) {
+        const loom_leaf *like = &parts[0]->leaves[i];
+        made->leaves[i] = (loom_leaf){.name = loom_xstrdup(like->name), .dtype = like->dtype, .depth = like->depth};
+        for (size_t p = 0; p < n && simple; p++) {
+            simple = parts[p]->n_leaves == made->n_leaves && follows(&made->leaves[i], &parts[p]->leaves[i]);
+        }
+    }
+    if (!simple) loom_value_unref(made);
+    *shape = simple ? made : NULL;
+    return NULL;
+}
+
+loom_status *loom_object_join(const char *const *folders, size_t n_folders, uint64_t most_in_memory,
+                              loom_value *const *parts, size_t n_parts, loom_object *object, loom_value **shape) {
+    if (n_parts == 0) return loom_error(LOOM_E_INTERNAL, "joining no values");
+    loom_value *made;
+    LOOM_TRY(shape_of(parts, n_parts, &made));
+    content c = {made, parts, n_parts};
+    if (!made) {
+        LOOM_TRY(loom_value_concat(parts, n_parts, &made));
+        c = (content){made, &made, 1};
+    }
+    loom_status *status = write_content(folders, n_folders, most_in_memory, &c, object);
+    if (status) {
+        loom_value_unref(made);
+        return status;
+    }
+    *shape = made;
+    return NULL;
 }
 
 /* ---- mapping ---- */
@@ -144,7 +217,7 @@ static loom_status *broken(const char *path, const char *what) {
     return loom_error(LOOM_E_DATA, "%s: broken object: %s", path, what);
 }
 
-/* Finds the header and the columns in the mapped bytes. */
+/* Finds the header and the columns in the bytes. */
 static loom_status *parse(const char *path, const loom_mapping *m, loom_arena *arena, Wire__Value **wire,
                           loom_column **columns, size_t *n_columns) {
     if (m->length < PREFIX || memcmp(m->data, magic, sizeof magic) != 0)
@@ -170,6 +243,22 @@ static loom_status *parse(const char *path, const loom_mapping *m, loom_arena *a
     return NULL;
 }
 
+/* The value in the bytes of m, which is malloc'ed and given up to release(m). */
+static loom_status *value_in(const char *path, loom_mapping *m, void (*release)(void *), loom_value **value) {
+    loom_arena *arena = loom_arena_create((size_t)64 << 20);
+    Wire__Value *wire;
+    loom_column *columns;
+    size_t n_columns;
+    loom_status *status = parse(path, m, arena, &wire, &columns, &n_columns);
+    if (status) {
+        release(m);
+    } else {
+        status = loom_value_over(wire, columns, n_columns, release, m, value);
+    }
+    loom_arena_destroy(arena);
+    return status;
+}
+
 loom_status *loom_object_map(const char *path, loom_value **value) {
     loom_mapping *m = loom_xcalloc(1, sizeof *m);
     loom_status *status = loom_file_map(path, m);
@@ -177,16 +266,42 @@ loom_status *loom_object_map(const char *path, loom_value **value) {
         free(m);
         return status;
     }
-    loom_arena *arena = loom_arena_create((size_t)64 << 20);
-    Wire__Value *wire;
-    loom_column *columns;
-    size_t n_columns;
-    status = parse(path, m, arena, &wire, &columns, &n_columns);
-    if (status) {
-        release_mapping(m);
-    } else {
-        status = loom_value_over(wire, columns, n_columns, release_mapping, m, value);
+    return value_in(path, m, release_mapping, value);
+}
+
+/* ---- reading ---- */
+
+static void release_copy(void *owner) {
+    free(((loom_mapping *)owner)->data);
+    free(owner);
+}
+
+static loom_status *read_file(const char *path, int file, uint64_t limit, loom_mapping *m) {
+    struct stat info;
+    if (fstat(file, &info) < 0) return loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
+    if (!S_ISREG(info.st_mode) || (uint64_t)info.st_size > limit) return broken(path, "it is no small file");
+    size_t size = (size_t)info.st_size;
+    m->data = aligned_alloc(ALIGNMENT, padded(size + 1));
+    if (!m->data) return loom_error(LOOM_E_MEMORY, "no memory for %s", path);
+    while (m->length < size) {
+        ssize_t n = pread(file, (char *)m->data + m->length, size - m->length, (off_t)m->length);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return loom_error_errno(LOOM_E_IO, errno, "reading %s", path);
+        if (n == 0) break; /* cut short meanwhile: what is missing is found below */
+        m->length += (size_t)n;
     }
-    loom_arena_destroy(arena);
-    return status;
+    return NULL;
+}
+
+loom_status *loom_object_read(const char *path, uint64_t limit, loom_value **value) {
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
+    loom_mapping *m = loom_xcalloc(1, sizeof *m);
+    loom_status *status = read_file(path, file, limit, m);
+    close(file);
+    if (status) {
+        release_copy(m);
+        return status;
+    }
+    return value_in(path, m, release_copy, value);
 }

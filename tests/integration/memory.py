@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Imaging and prediction in bounded memory: w-planes that do not fit at once are taken in batches, the worker stays within
---memory (and a tenth more for what is not its buffers), the image is the same, the prediction to the last bit, counts too."""
+--memory (and a tenth more for what is not its buffers), the image is the same, the prediction to the last bit, counts too. So it does where more
+is collected of a stream than it may use."""
 # timeout: 1200
 import json, os, shutil, subprocess, sys, time
 import numpy as np
@@ -13,6 +14,8 @@ os.makedirs(TMP, exist_ok=True)
 GRIDLOOM = os.path.join(BIN, "gridloom")
 SANITIZED = any(s in BIN for s in ("asan", "tsan"))
 SIZE, LIMIT = (300, 64) if SANITIZED else (1000, 256)  # pixels, MiB
+ELEMENTS = 1000000 if SANITIZED else 16000000
+SHARED = ("--epsilon", "1e-4", "--json")
 
 
 def children(pid):
@@ -30,9 +33,8 @@ def resident(pid):
 
 
 def watched(name, *command):
-    """What it printed as JSON, and the most memory that each process had."""
-    p = subprocess.Popen([GRIDLOOM, *command, "--epsilon", "1e-4", "--threads", "2", "--json"], stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, text=True)
+    """What it printed, and the most memory that each process had."""
+    p = subprocess.Popen([GRIDLOOM, *command, "--threads", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     peaks = {}
     while p.poll() is None:
         for pid in children(p.pid):
@@ -45,24 +47,41 @@ def watched(name, *command):
     text, errors = p.communicate()
     if p.returncode:
         sys.exit("%s: exit %d: %s" % (name, p.returncode, errors))
-    return json.loads(text), peaks
+    return text, peaks
 
 
 def image(name, memory, *more):
     out = os.path.join(TMP, name + ".fits")
     if os.path.exists(out):
         os.remove(out)
-    report, peaks = watched(name, "image", ms, "-o", out, "--size", str(SIZE), "--scale", "40asec", "--memory", "%dMiB" % memory, *more)
-    return fits.getdata(out).squeeze().astype(float), report, peaks
+    text, peaks = watched(name, "image", ms, "-o", out, "--size", str(SIZE), "--scale", "40asec", "--memory", "%dMiB" % memory,
+                          *SHARED, *more)
+    return fits.getdata(out).squeeze().astype(float), json.loads(text), peaks
 
 
 def prediction(name, memory, *more):
     out = os.path.join(TMP, name + ".ms")
     shutil.rmtree(out, ignore_errors=True)
-    report, peaks = watched(name, "predict", ms, "--model", os.path.join(TMP, "whole.fits"), "-o", out, "--memory", "%dMiB" % memory,
-                            *more)
+    text, peaks = watched(name, "predict", ms, "--model", os.path.join(TMP, "whole.fits"), "-o", out, "--memory", "%dMiB" % memory,
+                          *SHARED, *more)
     with table(out, ack=False) as t:
-        return t.getcol("MODEL_DATA"), report, peaks
+        return t.getcol("MODEL_DATA"), json.loads(text), peaks
+
+
+COLLECTED = """
+entry main (s: seq i32) : f64 =
+  fold_seq (+) 0 (group_map_seq 6 (\\x -> [i64.i32 x % 6]) (+) 0 s
+    (\\k ys -> let table = generate 131072 (\\i -> f64 (i * k)) in map_seq (\\y -> table[i64.i32 y % 131072]) ys))
+"""
+
+
+def collected(memory):
+    """Sums what groups give to the elements of a stream: in batches, 8 bytes an element are collected. Also the most memory."""
+    with open(os.path.join(TMP, "collected.weft"), "w") as f:
+        f.write(COLLECTED)
+    stream = os.path.join(TMP, "stream.npy")
+    np.save(stream, np.arange(ELEMENTS, dtype=np.int32))
+    return watched("collected", "run", f.name, "--stream", "s=" + stream, "--memory", memory, "--quiet")
 
 
 ms = os.path.join(TMP, "sky.ms")
@@ -96,6 +115,13 @@ if not abs(whole).max() > 0:
     failed.append("the prediction is empty")
 if not SANITIZED and predicting["gridloom-worker"] > 1.1 * LIMIT + 32:
     failed.append("the worker had %.0f MiB of %d while predicting" % (predicting["gridloom-worker"], LIMIT))
+whole, _ = collected("1GiB")
+parts, p2 = collected("6MiB")
+if parts != whole:
+    failed.append("collected in parts: %s, not %s" % (parts, whole))
+if not SANITIZED and p2["gridloom-worker"] > 6 + 48:
+    failed.append("the worker had %.0f MiB, of 6, while it collected %.0f" % (p2["gridloom-worker"], 8 * ELEMENTS / 2**20))
+print("collected: worker %.0f MiB" % p2["gridloom-worker"])
 print("prediction: %d traversals; worker %.0f MiB" % (q["traversals"], predicting["gridloom-worker"]))
 print("%d planes, %d traversals; worker %.0f MiB of %d" % (p["w_planes"], p["traversals"], most, LIMIT))
 for f in failed:

@@ -138,7 +138,7 @@ LOOM_TEST(run, collects_by_runs_of_blocks) {
     /* Blocks of three elements, out of order: 4, 0, 5, 1; the runs are 0-1 and 4-5. */
     static const int64_t order[] = {4, 0, 5, 1};
     for (int i = 0; i < 4; i++) LOOM_OK(fold_column(run, x, 3, order[i], 3 * order[i]));
-    LOOM_CHECK_EQ_INT(loom_run_accumulator_bytes(run), 12 * 8);
+    LOOM_CHECK_EQ_INT(loom_run_collected_bytes(run), 12 * 8);
     LOOM_FAILS(fold_column(run, x, 3, 5, 15), LOOM_E_INTERNAL);
     loom_delta *delta;
     LOOM_OK(loom_run_take_delta(run, &delta));

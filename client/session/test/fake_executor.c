@@ -204,7 +204,7 @@ void loom_delta_destroy(loom_delta *delta) {
     free(delta);
 }
 
-uint64_t loom_run_accumulator_bytes(const loom_run *run) {
+uint64_t loom_run_collected_bytes(const loom_run *run) {
     return (uint64_t)run->blocks;
 }
 

@@ -81,7 +81,8 @@ typedef struct loom_delta {
 } loom_delta;
 LOOM_MUST_USE loom_status *loom_run_take_delta(loom_run *run, loom_delta **delta);
 void loom_delta_destroy(loom_delta *delta);
-uint64_t loom_run_accumulator_bytes(const loom_run *run);
+/* Bytes of what COLLECT and STREAM outputs hold: they grow with each block. */
+uint64_t loom_run_collected_bytes(const loom_run *run);
 
 /* merge_j: joins two partial results of output j (a is the earlier one). *merged has a reference of its own; it is `a`
  * itself, changed, where the caller's reference to a is the only one and its memory this process's own (not a mapped

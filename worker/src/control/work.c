@@ -180,24 +180,24 @@ static bool same_epoch(const Wire__Epoch *a, const Wire__Epoch *b) {
 /* A result of more than this part of the memory goes to a disk: mapped there, it can be taken from memory again. */
 #define LOOM_OBJECT_SHARE 16
 
-static loom_status *add_part(loom_control *c, outcome *o, uint32_t output, int64_t first, int64_t n,
-                             const loom_value *value) {
+/* Folders for results, in order of preference, as they are now. */
+static char **spools_now(loom_control *c, size_t *n) {
     pthread_mutex_lock(&c->lock);
-    size_t n_spools = c->n_spools;
-    char **spools = loom_xcalloc(n_spools + 1, sizeof *spools);
-    for (size_t i = 0; i < n_spools; i++) spools[i] = loom_xstrdup(c->spools[i]);
+    *n = c->n_spools;
+    char **spools = loom_xcalloc(*n + 1, sizeof *spools);
+    for (size_t i = 0; i < *n; i++) spools[i] = loom_xstrdup(c->spools[i]);
     pthread_mutex_unlock(&c->lock);
-    loom_object object;
-    loom_status *status =
-        loom_object_write((const char *const *)spools, n_spools, c->memory / LOOM_OBJECT_SHARE, value, &object);
-    for (size_t i = 0; i < n_spools; i++) free(spools[i]);
-    free(spools);
-    if (status) return status;
+    return spools;
+}
+
+/* An object that is like `shape`. */
+static void note_part(outcome *o, uint32_t output, int64_t first, int64_t n, const loom_value *shape,
+                      loom_object *object) {
     Wire__Object *wire = LOOM_NEW(o->arena, Wire__Object);
     wire__object__init(wire);
-    wire->path = loom_arena_strdup(o->arena, object.path);
-    wire->bytes = object.bytes;
-    wire->value = loom_wire_value(o->arena, value);
+    wire->path = loom_arena_strdup(o->arena, object->path);
+    wire->bytes = object->bytes;
+    wire->value = loom_wire_value(o->arena, shape);
     /* The header points into the value, which may go before the message is packed. */
     for (size_t i = 0; i < wire->value->n_leaves; i++) {
         Wire__Leaf *leaf = wire->value->leaves[i];
@@ -206,7 +206,7 @@ static loom_status *add_part(loom_control *c, outcome *o, uint32_t output, int64
         leaf->extents = extents;
         leaf->name = loom_arena_strdup(o->arena, leaf->name);
     }
-    free(object.path);
+    free(object->path);
     Wire__TaskPart *part = LOOM_NEW(o->arena, Wire__TaskPart);
     wire__task_part__init(part);
     part->output = output;
@@ -214,7 +214,34 @@ static loom_status *add_part(loom_control *c, outcome *o, uint32_t output, int64
     part->n_blocks = (uint64_t)n;
     part->object = wire;
     LOOM_PUSH(o->arena, o->parts, part);
+}
+
+/* What `values` are one after another: one value, unless they are collected. */
+static loom_status *add_joined(loom_control *c, outcome *o, uint32_t output, int64_t first, int64_t n,
+                               loom_value *const *values, size_t n_values) {
+    size_t n_spools;
+    char **spools = spools_now(c, &n_spools);
+    loom_object object;
+    loom_value *shape = NULL;
+    loom_status *status = NULL;
+    uint64_t most = c->memory / LOOM_OBJECT_SHARE;
+    if (n_values == 1) {
+        status = loom_object_write((const char *const *)spools, n_spools, most, values[0], &object);
+        shape = status ? NULL : loom_value_ref(values[0]);
+    } else {
+        status = loom_object_join((const char *const *)spools, n_spools, most, values, n_values, &object, &shape);
+    }
+    for (size_t i = 0; i < n_spools; i++) free(spools[i]);
+    free(spools);
+    if (status) return status;
+    note_part(o, output, first, n, shape, &object);
+    loom_value_unref(shape);
     return NULL;
+}
+
+static loom_status *add_part(loom_control *c, outcome *o, uint32_t output, int64_t first, int64_t n,
+                             loom_value *value) {
+    return add_joined(c, o, output, first, n, &value, 1);
 }
 
 /* Seconds by label since the last report. */
@@ -413,6 +440,8 @@ static loom_status *fold(loom_control *c, loom_item *item, outcome *o) {
         if (!chunk) return no_chunk(c, item);
         loom_status *status = fold_chunk(c, item, chunk, o);
         loom_chunk_free(chunk, run->n_streams);
+        o->done.has_collected = true;
+        o->done.collected = loom_run_collected_bytes(run->run);
         if (status) {
             o->done.has_failed_block = true;
             o->done.failed_block = (uint64_t)(item->first_block + atomic_load(&item->folded));
@@ -489,19 +518,29 @@ static loom_status *hand_over(loom_control *c, loom_item *item, outcome *o) {
     return status;
 }
 
-static loom_status *merge(loom_control *c, loom_item *item, outcome *o) {
-    loom_value *a = NULL, *b = NULL, *merged = NULL;
-    loom_status *status = loom_object_map(item->objects[0], &a);
-    if (!status) status = loom_object_map(item->objects[1], &b);
+/* What is collected is written one after the other, without a copy in memory: there may be as much as the stream is
+ * long. */
+static loom_status *merge_mapped(loom_control *c, loom_item *item, loom_value *const *pair, outcome *o) {
+    if (stage_of(item->run)->outputs[item->output].kind == LOOM_OUT_COLLECT)
+        return add_joined(c, o, item->output, 0, 0, pair, 2);
+    loom_value *merged;
     double before = loom_seconds();
-    if (!status) status = loom_run_merge(item->run->run, item->output, a, b, &merged);
+    LOOM_TRY(loom_run_merge(item->run->run, item->output, pair[0], pair[1], &merged));
     o->done.compute += loom_seconds() - before;
-    before = loom_seconds();
-    if (!status) status = add_part(c, o, item->output, 0, 0, merged);
-    o->done.handover += loom_seconds() - before;
-    loom_value_unref(a);
-    loom_value_unref(b);
+    loom_status *status = add_part(c, o, item->output, 0, 0, merged);
     loom_value_unref(merged);
+    return status;
+}
+
+static loom_status *merge(loom_control *c, loom_item *item, outcome *o) {
+    loom_value *pair[2] = {NULL, NULL};
+    loom_status *status = loom_object_map(item->objects[0], &pair[0]);
+    if (!status) status = loom_object_map(item->objects[1], &pair[1]);
+    double before = loom_seconds(), computed = o->done.compute;
+    if (!status) status = merge_mapped(c, item, pair, o);
+    o->done.handover += loom_seconds() - before - (o->done.compute - computed);
+    loom_value_unref(pair[0]);
+    loom_value_unref(pair[1]);
     return status;
 }
 

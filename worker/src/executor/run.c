@@ -209,10 +209,12 @@ void loom_run_drop(loom_run *run) {
     run->spoilt = false;
 }
 
-uint64_t loom_run_accumulator_bytes(const loom_run *run) {
+uint64_t loom_run_collected_bytes(const loom_run *run) {
     uint64_t bytes = 0;
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
         const loom_pieces *p = &run->outputs[j].pieces;
+        loom_output_kind kind = run->stage->outputs[j].kind;
+        if (kind != LOOM_OUT_COLLECT && kind != LOOM_OUT_STREAM) continue;
         for (size_t i = 0; i < p->count; i++) bytes += p->at[i].value ? loom_value_bytes(p->at[i].value) : 0;
     }
     return bytes;
