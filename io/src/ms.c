@@ -261,6 +261,10 @@ static loom_status *take_row(opening *o, const ids *x, int64_t i, int64_t row) {
             LOOM_E_DATA, "%s: row %" PRId64 " has DATA_DESC_ID %d, but the table DATA_DESCRIPTION has %" PRId64 " rows",
             o->path, row, d, o->n_descriptions);
     }
+    if (isfinite(x->time[i])) {
+        o->info->time_from = fmin(o->info->time_from, x->time[i]);
+        o->info->time_to = fmax(o->info->time_to, x->time[i]);
+    }
     if (x->field[i] != o->want.field) return NULL;
     if (o->want.spw != LOOM_MS_ALL && o->window_of[d] != o->want.spw) return NULL;
     if (o->want.by_time && !(x->time[i] >= o->want.time_from && x->time[i] < o->want.time_to)) return NULL;
@@ -297,14 +301,15 @@ static loom_status *scan_rows(opening *o) {
     int32_t *room = loom_xmalloc((size_t)5 * SCAN_ROWS * sizeof *room);
     double *times = loom_xmalloc(SCAN_ROWS * sizeof *times);
     ids x = {room, room + SCAN_ROWS, room + 2 * SCAN_ROWS, room + 3 * SCAN_ROWS, room + 4 * SCAN_ROWS, times};
-    o->info->time_first = INFINITY;
-    o->info->time_last = -INFINITY;
+    o->info->time_first = o->info->time_from = INFINITY;
+    o->info->time_last = o->info->time_to = -INFINITY;
     loom_status *status = NULL;
     for (int64_t first = 0; first < n_rows && !status; first += SCAN_ROWS) {
         status = scan_chunk(o, &x, first, n_rows - first < SCAN_ROWS ? n_rows - first : SCAN_ROWS);
     }
     free(room);
     free(times);
+    if (!(o->info->time_from <= o->info->time_to)) o->info->time_from = o->info->time_to = 0;
     if (status || o->state->n_segments) return status;
     char *spw = o->want.spw == LOOM_MS_ALL ? loom_xstrdup("") : loom_xprintf(", spectral window %" PRId64, o->want.spw);
     status = loom_status_note(

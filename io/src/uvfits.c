@@ -20,6 +20,7 @@ typedef struct opening {
     int64_t n_sources;
     double source_id, setup_id; /* of the first group, where no table says what they mean */
     bool has_setup;
+    int32_t last_antenna; /* largest number in any group */
     loom_ms_info *info;
 } opening;
 
@@ -103,9 +104,23 @@ static loom_status *is_wanted(opening *o, const loom_uv_group *g, int64_t group,
                       o->path, group, g->source);
 }
 
+/* What is known of all groups, wanted or not. */
+static void look_at(opening *o, const loom_uv_group *g) {
+    if (isfinite(g->time)) {
+        o->info->time_from = fmin(o->info->time_from, g->time);
+        o->info->time_to = fmax(o->info->time_to, g->time);
+    }
+    int32_t low = g->antenna1 < g->antenna2 ? g->antenna1 : g->antenna2;
+    int32_t high = g->antenna1 < g->antenna2 ? g->antenna2 : g->antenna1;
+    if (low < 0) return;
+    if (low == 0) o->info->antenna_first = 0;
+    if (high > o->last_antenna) o->last_antenna = high;
+}
+
 static loom_status *take_group(opening *o, const loom_uv_group *g, int64_t group) {
     bool wanted;
     loom_uv_setup *setup;
+    look_at(o, g);
     LOOM_TRY(is_wanted(o, g, group, &wanted));
     if (!wanted || (o->want.by_time && !(g->time >= o->want.time_from && g->time < o->want.time_to))) return NULL;
     if (g->antenna1 < 0 || g->antenna2 < 0) {
@@ -136,10 +151,14 @@ static loom_status *scan_with(opening *o, loom_uv_reader *reader) {
 static loom_status *scan_groups(opening *o) {
     loom_uv_reader reader;
     LOOM_TRY(loom_uv_reader_open(&reader, o->state, 0, 0));
-    o->info->time_first = INFINITY;
-    o->info->time_last = -INFINITY;
+    o->info->time_first = o->info->time_from = INFINITY;
+    o->info->time_last = o->info->time_to = -INFINITY;
+    o->info->antenna_first = 1;
     loom_status *status = scan_with(o, &reader);
     loom_uv_reader_close(&reader);
+    if (!(o->info->time_from <= o->info->time_to)) o->info->time_from = o->info->time_to = 0;
+    int64_t numbers = o->last_antenna - o->info->antenna_first + 1;
+    if (numbers > o->info->n_antennas) o->info->n_antennas = numbers;
     return status;
 }
 

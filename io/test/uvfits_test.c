@@ -46,6 +46,8 @@ LOOM_TEST(uvfits, rows) {
     LOOM_CHECK_EQ_INT(info->segments[0].correlations[0], 9);
     LOOM_CHECK_EQ_INT(info->segments[0].correlations[1], 12);
     LOOM_CHECK_EQ_INT(info->n_antennas, 12);
+    LOOM_CHECK_EQ_INT(info->antenna_first, 1);
+    LOOM_CHECK(info->time_from == info->time_first && info->time_to == info->time_last);
     LOOM_CHECK(fabs(info->segments[0].frequencies[3] - 141.5e6) < 1e-3);
     LOOM_CHECK(fabs(info->dec + M_PI / 4) < 1e-12);
     loom_value *rows;

@@ -47,11 +47,14 @@ typedef struct loom_ms_info {
     int64_t n_rows; /* of the main table */
     uint32_t n_segments;
     loom_ms_segment *segments;
-    int64_t n_antennas;
+    /* Antenna numbers are antenna_first to antenna_first + n_antennas - 1: the rows of ANTENNA; in UVFITS from 1 on
+     * (from 0 where a group says 0), as many as AIPS AN lists or groups say. */
+    int64_t antenna_first, n_antennas;
     double ra, dec;    /* phase centre, radians */
     const char *frame; /* "J2000", "ICRS" or "B1950" */
     char *field_name, *telescope, *observer;
     double time_first, time_last; /* MJD seconds, of the selected rows */
+    double time_from, time_to;    /* of all rows, of any field; 0, 0 where none has a time */
     char *column;
     bool has_corrected; /* there is a column CORRECTED_DATA of visibilities, whichever was chosen */
 } loom_ms_info;
