@@ -179,7 +179,7 @@ static bool collects(const loom_job_stage *stage) {
 static int64_t most_collected(const loom_seat *seat) {
     if (!seat->worker->memory) return INT64_MAX;
     if (!(seat->collects > 0)) return 1;
-    double blocks = (double)(seat->worker->memory / LOOM_COLLECTED_SHARE) / seat->collects;
+    double blocks = (double)seat->worker->memory / LOOM_COLLECTED_SHARE / seat->collects;
     return blocks < 1 ? 1 : blocks > 1e15 ? (int64_t)1e15 : (int64_t)blocks;
 }
 

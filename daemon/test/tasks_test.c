@@ -304,3 +304,44 @@ LOOM_TEST(tasks, the_least_failing_block_ends_the_job) {
     LOOM_CHECK(!b->job->slots[1]);
     bench_destroy(b);
 }
+
+/* What is collected is handed over when it takes a part of the worker's memory, not before. */
+LOOM_TEST(tasks, much_that_is_collected_is_handed_over) {
+    for (int much = 0; much < 2; much++) {
+        bench *b = bench_create(LOOM_STAGE_TRAVERSAL);
+        b->outputs[1].kind = LOOM_OUT_COLLECT;
+        loom_worker *w = b->workers[0];
+        w->memory = 100 * LOOM_COLLECTED_SHARE;
+        loom_task *fold = bench_task(w, WIRE__TASK_KIND__FOLD);
+        answer a;
+        answer_right(b, &a, fold);
+        a.done.has_collected = true;
+        a.done.collected = much ? 101 : 100;
+        loom_task_done(&b->d, w, &a.done);
+        loom_schedule(&b->d);
+        LOOM_CHECK_EQ_INT(bench_task(w, WIRE__TASK_KIND__DELTA) != NULL, much);
+        check_end(b);
+        bench_destroy(b);
+    }
+}
+
+/* A lease is no longer than what may be collected in it: 100 bytes are 3 blocks of 30. */
+LOOM_TEST(tasks, leases_are_as_long_as_what_may_be_collected) {
+    bench *b = bench_create(LOOM_STAGE_TRAVERSAL);
+    b->outputs[1].kind = LOOM_OUT_COLLECT;
+    loom_worker *w = b->workers[0];
+    w->memory = 100 * LOOM_COLLECTED_SHARE;
+    loom_task *fold = bench_task(w, WIRE__TASK_KIND__FOLD);
+    fold->seat->rate = 1e9;
+    answer a;
+    answer_right(b, &a, fold);
+    a.done.has_collected = true;
+    a.done.collected = 30;
+    loom_task_done(&b->d, w, &a.done);
+    loom_schedule(&b->d);
+    loom_task *last = w->tasks.at[w->tasks.n - 1];
+    LOOM_CHECK_EQ_INT(last->kind, WIRE__TASK_KIND__FOLD);
+    LOOM_CHECK_EQ_INT(last->stretch.n, 3);
+    check_end(b);
+    bench_destroy(b);
+}
