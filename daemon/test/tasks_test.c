@@ -325,7 +325,7 @@ LOOM_TEST(tasks, much_that_is_collected_is_handed_over) {
     }
 }
 
-/* A lease is no longer than what may be collected in it: 100 bytes are 3 blocks of 30. */
+/* A lease is no longer than what may be collected in it: 100 bytes are one block of 60. */
 LOOM_TEST(tasks, leases_are_as_long_as_what_may_be_collected) {
     bench *b = bench_create(LOOM_STAGE_TRAVERSAL);
     b->outputs[1].kind = LOOM_OUT_COLLECT;
@@ -336,12 +336,12 @@ LOOM_TEST(tasks, leases_are_as_long_as_what_may_be_collected) {
     answer a;
     answer_right(b, &a, fold);
     a.done.has_collected = true;
-    a.done.collected = 30;
+    a.done.collected = 60;
     loom_task_done(&b->d, w, &a.done);
     loom_schedule(&b->d);
     loom_task *last = w->tasks.at[w->tasks.n - 1];
     LOOM_CHECK_EQ_INT(last->kind, WIRE__TASK_KIND__FOLD);
-    LOOM_CHECK_EQ_INT(last->stretch.n, 3);
+    LOOM_CHECK_EQ_INT(last->stretch.n, 1);
     check_end(b);
     bench_destroy(b);
 }
