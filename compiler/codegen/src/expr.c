@@ -168,6 +168,11 @@ static void build_if(loom_fn *fn, loom_lexpr_id id) {
     const loom_lexpr *e = &l->exprs[id];
     uint32_t n = l->blocks[e->blocks[0]].n_results;
     loom_sv *results = new_results(fn, id, n), *other = LOOM_NEW_ARRAY(fn->g->arena, loom_sv, (size_t)n + 1);
+    for (uint32_t i = 0; i < fn->n_choices; i++) {
+        if (fn->choices[i].condition != loom_lifted_arg(l, e, 0)) continue;
+        loom_block_eval(fn, e->blocks[fn->choices[i].holds ? 0 : 1], NULL, false, results);
+        return;
+    }
     LLVMBasicBlockRef yes = loom_fn_block(fn, "then"), no = loom_fn_block(fn, "else"), on = loom_fn_block(fn, "on");
     LLVMBuildCondBr(fn->b, fn->memo[loom_lifted_arg(l, e, 0)].re, yes, no);
     LLVMPositionBuilderAtEnd(fn->b, yes);

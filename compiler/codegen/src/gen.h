@@ -75,6 +75,15 @@ typedef struct loom_tagged {
     uint32_t scope;
 } loom_tagged;
 
+/* A condition, and how it turns out. */
+typedef struct loom_choice {
+    loom_lexpr_id condition;
+    bool holds;
+} loom_choice;
+
+/* Each doubles the code of a loop. */
+#define LOOM_FN_CHOICES 2
+
 typedef struct loom_fn {
     loom_gen *g;
     LLVMValueRef function;
@@ -96,6 +105,9 @@ typedef struct loom_fn {
     const bool *wanted;     /* per expression: build only these; NULL: all */
     LOOM_VEC(loom_tagged) tagged;
     uint32_t n_scopes;
+    /* Conditions whose outcome is known where code is being built (nest.c). */
+    loom_choice choices[LOOM_FN_CHOICES];
+    uint32_t n_choices;
     bool rare; /* runs once, not in a loop: small code rather than fast code */
     /* While an innermost loop is built: checks set this flag instead of raising, see loom_defer_open. */
     LLVMValueRef defer;

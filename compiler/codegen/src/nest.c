@@ -1,16 +1,20 @@
 /* Loop nests over the index space of one operation.
  *
  * Rules. COMPUTE: loops in the order of the axes; each expression at the outermost loop that fixes all axes it depends
- * on. REDUCE: without axes inside the reduced one, accumulators in registers (LLVM makes vectors of them, additions may
- * be reordered); with such axes, a row of accumulators in memory and the inner axes innermost, so that strides stay 1.
- * SCAN: the scanned axis innermost, running values in registers. PERMUTE with context: one after another, in order.
- * A nest is entered only if no loop of it is empty: what is hoisted may then trap exactly when the program would have.
+ * on; with two axes and a load that runs along the outer one, a few rows at a time. REDUCE: without axes inside the
+ * reduced one, accumulators in registers (LLVM makes vectors of them, additions may be reordered); with such axes, a
+ * row of accumulators in memory and the inner axes innermost, so that strides stay 1. SCAN: the scanned axis innermost,
+ * running values in registers. PERMUTE with context: one after another, in order. A nest is entered only if no loop of
+ * it is empty: what is hoisted may then trap exactly when the program would have.
  *
  * Example: result[i] = sum over j of a[i, j] * b[i] becomes
  *     for i in [from, to): t = load b[i]; s = 0; for j: s = s + load a[i, j] * t; store result[i] = s
  */
 #include "gen.h"
 #include <string.h>
+
+/* Rows of a transposed nest done together: of the smallest numbers that images consist of, what fills a cache line. */
+#define LOOM_ROWS_AT_ONCE 8
 
 typedef struct nest {
     loom_fn *fn;
@@ -154,11 +158,108 @@ static void check_point(nest *N, uint64_t known) {
     loom_fn_raise_if(fn, bad, N->op->site, number[0], number[1]);
 }
 
+/* Whether the load runs along the outer axis where the array is contiguous, and along the inner one elsewhere. */
+static bool runs_across(const loom_gen *g, const loom_lexpr *e) {
+    const uint64_t outer = 1, inner = 2;
+    if (e->kind != LOOM_LX_LOAD || e->n_args < 2) return false;
+    uint64_t last = g->mask[loom_lifted_arg(g->l, e, e->n_args - 1)], others = 0;
+    for (uint32_t i = 0; i + 1 < e->n_args; i++) others |= g->mask[loom_lifted_arg(g->l, e, i)];
+    return (last & outer) && !(last & inner) && (others & inner);
+}
+
+static bool is_transposed(const nest *N) {
+    const loom_gen *g = N->fn->g;
+    const loom_lblock *body = &g->l->blocks[N->body];
+    bool across = false;
+    if (N->op->n_axes != 2) return false;
+    for (loom_lexpr_id e = body->first; e < body->end; e++) {
+        uint8_t kind = g->l->exprs[e].kind;
+        if (kind == LOOM_LX_FOR || kind == LOOM_LX_WHILE) return false;
+        across = across || runs_across(g, &g->l->exprs[e]);
+    }
+    return across;
+}
+
+/* Conditions of the point that hold for all rows or for none. */
+static uint32_t find_choices(const nest *N, loom_lexpr_id *choices) {
+    const loom_gen *g = N->fn->g;
+    const loom_lblock *body = &g->l->blocks[N->body];
+    const uint64_t outer = 1;
+    uint32_t n = 0;
+    for (loom_lexpr_id e = body->first; e < body->end && n < LOOM_FN_CHOICES; e++) {
+        const loom_lexpr *x = &g->l->exprs[e];
+        if (x->kind != LOOM_LX_IF || g->owner[e] != N->body || !(g->mask[e] & outer)) continue;
+        loom_lexpr_id condition = loom_lifted_arg(g->l, x, 0);
+        bool known = g->owner[condition] == N->body && !(g->mask[condition] & outer);
+        for (uint32_t i = 0; i < n; i++) known = known && choices[i] != condition;
+        if (known) choices[n++] = condition;
+    }
+    return n;
+}
+
+/* The loop over rows, once for each way in which the conditions can turn out. */
+static void rows_by_choice(nest *N, const loom_lexpr_id *choices, uint32_t left) {
+    loom_fn *fn = N->fn;
+    const uint64_t known = 2; /* the inner axis */
+    if (!left) {
+        loom_block_forget(fn, N->body, known);
+        loops(N, 1, 2, known, compute_point);
+        return;
+    }
+    LLVMBasicBlockRef side[2] = {loom_fn_block(fn, "unchosen"), loom_fn_block(fn, "chosen")},
+                      on = loom_fn_block(fn, "on");
+    LLVMBuildCondBr(fn->b, fn->memo[choices[0]].re, side[1], side[0]);
+    loom_choice *choice = &fn->choices[fn->n_choices++];
+    choice->condition = choices[0];
+    for (int yes = 0; yes < 2; yes++) {
+        LLVMPositionBuilderAtEnd(fn->b, side[yes]);
+        choice->holds = yes;
+        rows_by_choice(N, choices + 1, left - 1);
+        LLVMBuildBr(fn->b, on);
+    }
+    fn->n_choices--;
+    LLVMPositionBuilderAtEnd(fn->b, on);
+}
+
+static void choose_and_compute(nest *N, uint64_t known) {
+    loom_lexpr_id choices[LOOM_FN_CHOICES];
+    (void)known;
+    rows_by_choice(N, choices, find_choices(N, choices));
+}
+
+/* A few rows of the result at a time, point by point along them: whole lines of what is read across are used, and what
+ * depends on the inner axis alone is decided once for all of these rows. Errors are those of the plain order, as the
+ * least row wins and within a row the order is kept. */
+static void transposed_nest(nest *N) {
+    loom_fn *fn = N->fn;
+    loom_block_build(fn, N->body, 0);
+    LLVMValueRef end = upper_bound(N, 0);
+    loom_loop rows;
+    loom_loop_open(fn, &rows, lower_bound(N, 0), end, loom_fn_i64(fn, LOOM_ROWS_AT_ONCE));
+    LLVMValueRef to = LLVMBuildNSWAdd(fn->b, rows.index, loom_fn_i64(fn, LOOM_ROWS_AT_ONCE), "");
+    to = LLVMBuildSelect(fn->b, LLVMBuildICmp(fn->b, LLVMIntSLT, to, end, ""), to, end, "");
+    loom_bounds few = *N->bounds;
+    few.position = 0;
+    few.from = rows.index;
+    few.to = to;
+    nest inner = *N;
+    inner.bounds = &few;
+    inner.n = 2;
+    inner.order[0] = 1;
+    inner.order[1] = 0;
+    loops(&inner, 0, 1, 0, choose_and_compute);
+    loom_loop_close(fn, &rows);
+}
+
 static void whole_nest(nest *N, inner_code inner) {
     order_all(N);
     loom_block_reset(N->fn, N->body, NULL);
     LLVMBasicBlockRef empty = guard(N, N->order, N->n);
-    loops(N, 0, N->n, 0, inner);
+    if (inner == compute_point && (N->bounds->position == 0 || N->bounds->position == LOOM_NONE) && is_transposed(N)) {
+        transposed_nest(N);
+    } else {
+        loops(N, 0, N->n, 0, inner);
+    }
     go_on(N->fn, empty);
 }
 

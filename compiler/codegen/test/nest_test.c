@@ -37,3 +37,47 @@ LOOM_TEST(nest, dot_product) {
     free(ys);
     loom_arena_destroy(b.arena);
 }
+
+/* result[x, i] = table[i, at[x]]: read across, so a few rows are done together; rows that are no multiple of that,
+ * divided anywhere. Of errors the least row's, and in it the first, is told. */
+LOOM_TEST(nest, reads_across) {
+    enum {
+        ROWS = 37,
+        COLUMNS = 21,
+        WIDTH = 50
+    };
+    builder b = b_open(LOOM_STAGE_TRAVERSAL);
+    loom_axis_id n = b_chunk(&b), columns = b_const(&b, COLUMNS), width = b_const(&b, WIDTH);
+    loom_lvalue_id at = b_column(&b, 0, LOOM_I64, AXES(n)), table = b_input(&b, 0, LOOM_F32, AXES(columns, width)),
+                   out = b_made(&b, LOOM_F32, "out", AXES(n, columns));
+    loom_lsite_id site = b_site(&b, "index {a} is not below {b}");
+    b_begin(&b);
+    loom_lexpr_id index[] = {b_axis(&b, 1), LOAD(&b, at, b_axis(&b, 0)), LOOM_NONE};
+    loom_lblock_id body = b_end(&b, 0, NULL, RESULTS(b_load(&b, table, LOOM_LOAD_CHECKED, site, index)));
+    b_compute(&b, AXES(n, columns), body, 1, &out);
+    b_output(&b, LOOM_OUT_COLLECT, out, LOOM_NONE);
+    machine m = m_open(b.arena, b.l);
+    int64_t *places = aligned_alloc(64, 64 * sizeof *places);
+    float *values = aligned_alloc(64, (COLUMNS * WIDTH * sizeof *values + 63) / 64 * 64);
+    for (int k = 0; k < ROWS; k++) places[k] = k * 7 % WIDTH;
+    for (int k = 0; k < COLUMNS * WIDTH; k++) values[k] = (float)k;
+    m_bind(&m, LOOM_STORE_COLUMN, 0, places);
+    m_bind(&m, LOOM_STORE_INPUT, 0, values);
+    m.piece = 11;
+    m_run(&m, ROWS);
+    LOOM_CHECK(!m.error.raised);
+    int wrong = 0;
+    for (int x = 0; x < ROWS; x++) {
+        for (int i = 0; i < COLUMNS; i++)
+            wrong += ((float *)m_output(&m, 0))[x * COLUMNS + i] != values[i * WIDTH + places[x]];
+    }
+    LOOM_CHECK_EQ_INT(wrong, 0);
+    places[5] = WIDTH + 3;
+    places[3] = WIDTH + 1;
+    m_run(&m, ROWS);
+    LOOM_CHECK(m.error.raised && m.error.element == 3 && m.error.a == WIDTH + 1 && m.error.site == site);
+    m_close(&m);
+    free(places);
+    free(values);
+    loom_arena_destroy(b.arena);
+}
