@@ -7,6 +7,8 @@
 
 /* Chunks shorter than the block are multiples of this, so that their columns stay aligned. */
 #define CHUNK_UNIT 64
+/* Chunks are not cut below this but for lack of memory: their parallel loops would be too short. */
+#define LEAST_CHUNK 2048
 
 static const char *leaf_name(const loom_run *run, uint32_t slot, uint32_t leaf) {
     const loom_graph_slot *s = &run->graph->slots[slot];
@@ -99,18 +101,34 @@ static uint64_t copied_bytes(const loom_run *run, loom_value *const *streams) {
     return bytes;
 }
 
-/* The longest chunk, halving from `count`, whose buffers fit beside the accumulators. */
+/* Bytes of buffers that a chunk may take without need: what it writes first has to be cleared by the system, which
+ * costs as much as using it, and buffers that are used again at once are still in caches. Accumulators that are larger
+ * are passed over in each chunk, so then chunks are longer. */
+#define CHUNK_BYTES ((uint64_t)96 << 20)
+
+static loom_status *accumulator_bytes(const loom_run *run, uint64_t *bytes);
+
+static uint64_t worth_taking(const loom_run *run) {
+    uint64_t bytes = 0;
+    loom_status_free(accumulator_bytes(run, &bytes));
+    return bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+}
+
+/* The longest chunk, halving from `count`, whose buffers fit beside the accumulators and are worth taking. */
 static loom_status *choose_length(loom_run *run, loom_value *const *streams, int64_t count, int64_t *length) {
     const loom_plan *plan = run->engine->plan;
     uint64_t have = available(run), need, copied = copied_bytes(run, streams);
-    int64_t n = count;
+    uint64_t worth = worth_taking(run);
+    int64_t n = count, pieces = 1;
     for (;;) {
         need = loom_engine_peak(run->engine, plan->chunk_begin, plan->n_actions, n);
         uint64_t columns = copied ? loom_memory_rounded((uint64_t)n * copied) : 0;
         need = need > UINT64_MAX - columns ? UINT64_MAX : need + columns;
-        if (need <= have || n <= 1) break;
-        n = n / 2;
-        if (n > CHUNK_UNIT) n = n / CHUNK_UNIT * CHUNK_UNIT;
+        if ((need <= have && (need <= worth || n <= LEAST_CHUNK)) || n <= 1) break;
+        pieces *= 2;
+        n = count / pieces;
+        /* Rounded up, so that the last piece is not longer than the others and finds their buffers. */
+        if (n > CHUNK_UNIT) n = (n / CHUNK_UNIT + 1) * CHUNK_UNIT;
     }
     if (need > have) {
         char text[4][32];

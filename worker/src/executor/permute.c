@@ -21,9 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Units sorted in one go: bounds the workspace to 100 MB; more units are done batch by batch. Fixed, so that the order
- * of contributions does not depend on memory. */
-#define BATCH_UNITS ((int64_t)1 << 21)
+/* Units sorted in one go: the workspace takes 60 bytes or so of each; more units are done batch by batch. Each batch
+ * passes over the target, so a batch's workspace may be as large as the target, between 16 and 120 MB: what is smaller
+ * stays in caches, and memory that is never asked for need not be cleared. Follows from the target alone, so that the
+ * order of contributions does not depend on memory. */
+#define LEAST_BATCH ((int64_t)1 << 18)
+#define MOST_BATCH  ((int64_t)1 << 21)
+#define UNIT_BYTES  64.0
 /* Bytes of target that a tile with its halo should cover: half of a second-level cache of today. */
 #define TILE_BYTES 131072.0
 /* Tiles wanted in a phase, for balance between threads. */
@@ -54,6 +58,7 @@ typedef struct tiling {
     int64_t refine; /* keys of one task: product over refining levels */
     int64_t tasks;
     int phases;
+    int64_t batch; /* units sorted in one go */
 } tiling;
 
 typedef struct permute_job {
@@ -173,6 +178,10 @@ static loom_status *set_up_tiling(const loom_engine *engine, const loom_plan_act
         l->patch = l->reach > l->extent && l->extent > 0 ? l->extent : l->reach;
     }
     choose_tiles(t, cell);
+    double target = cell;
+    for (uint32_t d = 0; d < t->rank; d++) target *= (double)t->levels[d].extent;
+    t->batch = target < UNIT_BYTES * (double)MOST_BATCH ? (int64_t)(target / UNIT_BYTES) : MOST_BATCH;
+    if (t->batch < LEAST_BATCH) t->batch = LEAST_BATCH;
     return NULL;
 }
 
@@ -361,7 +370,7 @@ uint64_t loom_engine_permute_bytes(const loom_engine *engine, const loom_plan_ac
     if (loom_engine_permute_is_small(engine, action, units)) {
         return loom_engine_permute_small_bytes((loom_engine *)(uintptr_t)engine, action, units);
     }
-    if (units > BATCH_UNITS) units = BATCH_UNITS;
+    if (units > t.batch) units = t.batch;
     return loom_memory_rounded(lay_out(&t, units, slabs_for(engine, &t, units)).total);
 }
 
@@ -407,7 +416,7 @@ loom_status *loom_engine_permute(loom_engine *engine, const loom_plan_action *ac
     if (loom_engine_permute_is_small(engine, action, units)) return loom_engine_permute_small(engine, action, units);
     p.inspect = (loom_kernel_inspect)(uintptr_t)engine->kernels[action->kernel];
     p.execute = (loom_kernel_execute)(uintptr_t)engine->kernels[action->kernel2];
-    int64_t batch = units < BATCH_UNITS ? units : BATCH_UNITS;
+    int64_t batch = units < p.tiling.batch ? units : p.tiling.batch;
     p.n_slabs = slabs_for(engine, &p.tiling, batch);
     layout l = lay_out(&p.tiling, batch, p.n_slabs);
     loom_block block;
