@@ -50,6 +50,9 @@ def columns():
     File(n_times=2).write(here("groups.uvfits"))
     p = image("groups.uvfits", "--json")
     expect("UVFITS", json.loads(p.stdout)["column"] == "DATA" and "hint" not in p.stderr, p.stderr)
+    p = subprocess.run([os.path.join(BIN, "gridloom"), "predict", here("groups.uvfits"), "--model", here("one.ms.sources.txt"), "-o",
+                        here("new.ms")], capture_output=True, text=True, timeout=600)
+    expect("prediction for UVFITS", p.returncode == 65 and "importuvfits" in p.stderr and not os.path.exists(here("new.ms")), p.stderr)
 
 
 def history(ms):
