@@ -6,10 +6,12 @@
 #include "image_job.h"
 #include "io/observation.h"
 #include "io/png.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct imaging {
     image_request request;
@@ -82,6 +84,9 @@ static loom_status *check_request(image_request *r, const char **rest, int n) {
     LOOM_TRY(image_parse_weight(r));
     LOOM_TRY(image_parse_stokes(r));
     LOOM_TRY(image_check_memory(r));
+    if (r->aterm && access(r->aterm, R_OK) != 0) {
+        return loom_error_errno(LOOM_E_NOINPUT, errno, "--aterm: cannot read %s", r->aterm);
+    }
     return check_outputs(r);
 }
 
@@ -92,6 +97,10 @@ static loom_status *open_observation(imaging *m) {
     LOOM_TRY(loom_observation_open(m->request.data, &m->request.selection, &m->job.source, &m->info));
     m->seconds.open = loom_seconds() - start;
     LOOM_TRY(image_check_observation(&m->request, m->info));
+    if (m->request.aterm) {
+        LOOM_TRY(image_read_aterm(&m->request, &m->job.kernels));
+        LOOM_TRY(image_check_aterm(&m->request, m->job.kernels, m->info));
+    }
     return image_divide(&m->request, m->info, &m->planes);
 }
 
@@ -118,7 +127,8 @@ static void add_to_total(imaging *m, const loom_job_result *result) {
 
 static loom_status *run_plane(imaging *m, image_plane *plane) {
     const char *entry = m->request.epsilon >= 1e-5 ? "image_f32" : "image_f64";
-    LOOM_TRY(image_job_run(&m->job, entry, plane, false, &plane->result));
+    const char *with_kernels = m->request.epsilon >= 1e-5 ? "aterm_f32" : "aterm_f64";
+    LOOM_TRY(image_job_run(&m->job, m->job.kernels ? with_kernels : entry, plane, false, &plane->result));
     add_to_total(m, plane->result);
     LOOM_TRY(image_read_counts(&m->request, plane->result->value, &plane->counts));
     LOOM_TRY(image_check_result(&m->request, plane->result));
@@ -153,6 +163,8 @@ static loom_status *run_planes(imaging *m) {
 
 static loom_status *run_jobs(imaging *m) {
     m->job.request = &m->request;
+    m->job.n_jobs = m->planes.n_bands * (m->planes.n_products + (m->request.psf != NULL)) + (m->request.grid != NULL);
+    m->job.info = m->info;
     loom_status *status = image_job_open(&m->job);
     if (!status) status = run_planes(m);
     image_job_close(&m->job);
@@ -215,6 +227,7 @@ static loom_status *make_image(imaging *m) {
 
 static void free_imaging(imaging *m) {
     loom_source_destroy(m->job.source);
+    loom_value_unref(m->job.kernels);
     loom_ms_info_free(m->info);
     image_planes_free(&m->planes);
     loom_job_result_free(m->grid);
@@ -271,6 +284,9 @@ loom_status *cli_image(const cli_call *call) {
          "Divide the channels, by frequency, into N planes; default 1.", 1, 1e9},
         {"grid", 0, LOOM_OPT_TEXT, &r->grid, "FILE",
          "Also write the gridded samples and weights, to FILE.npy or FILE.fits.", 0, 0},
+        {"aterm", 0, LOOM_OPT_TEXT, &r->aterm, "FILE.npy",
+         "Correct for the response of stations: a convolution kernel in u and v for each interval of time and station.",
+         0, 0},
         {"epsilon", 0, LOOM_OPT_REAL, &r->epsilon, "E",
          "Bounds max |image - D| / max(max |D|, sum W|V| / sum W), D the direct sum over the visibilities V with their "
          "weights W; below 1e-5 in double precision; default 1e-4.",

@@ -6,6 +6,8 @@
 
 extern const char cli_image_weft[];
 extern const size_t cli_image_weft_length;
+extern const char cli_aterm_weft[];
+extern const size_t cli_aterm_weft_length;
 extern const char cli_predict_weft[];
 extern const size_t cli_predict_weft_length;
 

@@ -19,7 +19,7 @@ typedef struct image_weights {
 
 typedef struct image_request {
     const char *data, *output, *png, *psf, *grid, *weight, *taper_text, *size_text, *scale_text, *channels_text,
-        *time_text, *stokes_text, *colours;
+        *time_text, *stokes_text, *colours, *aterm;
     double robust; /* NAN: not given */
     image_weights weights;
     int32_t products[4]; /* codes of casacore's Stokes types, in the order of the FITS axis */
@@ -90,6 +90,11 @@ const char *image_weights_text(const image_weights *weights, char text[64]);
 LOOM_MUST_USE loom_status *image_parse_stokes(image_request *request);
 int image_fits_stokes(int32_t product);
 const char *image_product_name(int32_t product);
+
+/* The kernels of --aterm, c128 [intervals][stations][v][u], and whether they are of this observation. */
+LOOM_MUST_USE loom_status *image_read_aterm(const image_request *request, loom_value **kernels);
+LOOM_MUST_USE loom_status *image_check_aterm(const image_request *request, const loom_value *kernels,
+                                             const loom_ms_info *info);
 
 /* Whether all products can be made of each segment's hands. */
 LOOM_MUST_USE loom_status *image_check_observation(const image_request *request, const loom_ms_info *info);

@@ -45,8 +45,18 @@ static loom_status *make_record(const loom_program *p, uint32_t function, uint32
     return NULL;
 }
 
+/* What entries with kernels take besides. */
+static loom_status *make_aterm_arguments(const image_job *job, uint32_t function, loom_value **arguments) {
+    const field schedule[] = {{"from", LOOM_F64, job->info->time_from},
+                              {"to", LOOM_F64, job->info->time_to},
+                              {"first", LOOM_I64, (double)job->info->antenna_first}};
+    arguments[4] = loom_value_ref(job->kernels);
+    return make_record(job->program->program, function, 3, schedule, sizeof schedule / sizeof *schedule, true,
+                       &arguments[3]);
+}
+
 static loom_status *make_arguments(const image_job *job, uint32_t function, const image_plane *plane, bool psf,
-                                   loom_value *arguments[4]) {
+                                   loom_value *arguments[IMAGE_JOB_PARAMS]) {
     const image_request *r = job->request;
     const image_weights *w = &r->weights;
     const field params[] = {{"nx", LOOM_I64, (double)r->nx}, {"ny", LOOM_I64, (double)r->ny},
@@ -63,11 +73,17 @@ static loom_status *make_arguments(const image_job *job, uint32_t function, cons
     const loom_program *p = job->program->program;
     LOOM_TRY(make_record(p, function, 0, params, sizeof params / sizeof *params, false, &arguments[0]));
     LOOM_TRY(make_record(p, function, 1, weights, sizeof weights / sizeof *weights, false, &arguments[1]));
-    return make_record(p, function, 2, output, sizeof output / sizeof *output, true, &arguments[2]);
+    LOOM_TRY(make_record(p, function, 2, output, sizeof output / sizeof *output, true, &arguments[2]));
+    return loom_client_n_params(p, function) == IMAGE_JOB_PARAMS ? make_aterm_arguments(job, function, arguments)
+                                                                 : NULL;
 }
 
-static loom_status *submit(image_job *job, const char *entry, loom_value *const *arguments, loom_job_result **result) {
+/* The stream is the last of n parameters. */
+static loom_status *submit(image_job *job, const char *entry, loom_value *const *arguments, uint32_t n,
+                           loom_job_result **result) {
     const image_request *r = job->request;
+    loom_source *sources[IMAGE_JOB_PARAMS] = {0};
+    sources[n - 1] = job->source;
     cli_progress progress = cli_progress_start(r->where.quiet || r->json, "rows");
     if (!r->where.quiet) progress.daemon = r->where.connect;
     progress.n_jobs = job->n_jobs;
@@ -76,9 +92,9 @@ static loom_status *submit(image_job *job, const char *entry, loom_value *const 
                                         .program = job->bytes,
                                         .program_length = job->length,
                                         .entry = entry,
-                                        .n_params = 4,
+                                        .n_params = n,
                                         .arguments = arguments,
-                                        .sources = (loom_source *[]){NULL, NULL, NULL, job->source},
+                                        .sources = sources,
                                         .block = r->block,
                                         .progress = cli_progress_update,
                                         .context = &progress};
@@ -92,15 +108,18 @@ loom_status *image_job_run(image_job *job, const char *entry, const image_plane 
                            loom_job_result **result) {
     uint32_t function;
     LOOM_TRY(loom_client_entry(job->program, entry, &function));
-    loom_value *arguments[4] = {0};
+    loom_value *arguments[IMAGE_JOB_PARAMS] = {0};
     loom_status *status = make_arguments(job, function, plane, psf, arguments);
-    if (!status) status = submit(job, entry, arguments, result);
-    for (int i = 0; i < 3; i++) loom_value_unref(arguments[i]);
+    uint32_t n = loom_client_n_params(job->program->program, function);
+    if (!status) status = submit(job, entry, arguments, n, result);
+    for (int i = 0; i < IMAGE_JOB_PARAMS; i++) loom_value_unref(arguments[i]);
     return status;
 }
 
 loom_status *image_job_open(image_job *job) {
-    LOOM_TRY(loom_client_embedded("image.weft", cli_image_weft, cli_image_weft_length, &job->program));
+    const loom_source_file files[] = {{"image.weft", cli_image_weft, cli_image_weft_length},
+                                      {"aterm.weft", cli_aterm_weft, cli_aterm_weft_length}};
+    LOOM_TRY(loom_client_embedded_files(files, job->kernels ? 2 : 1, &job->program));
     LOOM_TRY(cli_compile(job->program));
     LOOM_TRY(loom_program_encode(job->program->program, &job->bytes, &job->length));
     return cli_open_session(&job->request->where, &job->session);

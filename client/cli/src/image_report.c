@@ -180,6 +180,7 @@ void image_print_json(const image_request *request, const loom_ms_info *info, co
     json_text(info->column);
     if (planes->at->beam.major > 0) json_beam(&planes->at->beam);
     if (planes->n_products * planes->n_bands > 1) json_planes(planes);
+    json_file("aterm", request->aterm);
     json_file("output", request->output);
     json_file("psf", request->psf);
     json_file("png", request->png);
