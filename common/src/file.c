@@ -127,7 +127,8 @@ static loom_status *name_target(const char *path, loom_writer *writer) {
         return loom_error_errno(LOOM_E_CANTCREATE, EISDIR, "cannot write %s", path);
     }
     writer->direct = exists && !S_ISREG(info.st_mode);
-    writer->path = exists ? realpath(path, NULL) : strdup(path);
+    /* A pipe by way of /dev/stdout has no real path. */
+    writer->path = exists && !writer->direct ? realpath(path, NULL) : strdup(path);
     if (!writer->path) return loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", path);
     if (writer->direct) {
         writer->temporary = strdup(writer->path);

@@ -130,8 +130,7 @@ loom_status *loom_npy_write(const char *path, loom_dtype dtype, uint32_t depth, 
     return hold_array(path, dtype, depth, extents, data, NULL);
 }
 
-/* "a.npy" -> "a.lengths.npy"; the n-th further level gets ".lengthsN". */
-static char *lengths_path(const char *path, uint32_t n) {
+char *loom_npy_lengths_path(const char *path, uint32_t n) {
     size_t stem = strlen(path);
     if (stem > 4 && strcmp(path + stem - 4, ".npy") == 0) stem -= 4;
     char number[16] = "";
@@ -156,7 +155,7 @@ static uint32_t flat_shape(const loom_leaf *leaf, int64_t *extents) {
 
 static loom_status *hold_lengths(const char *path, const loom_leaf *leaf, uint32_t level, uint32_t nth,
                                  loom_file_set *set) {
-    char *file = lengths_path(path, nth);
+    char *file = loom_npy_lengths_path(path, nth);
     loom_status *status = hold_array(file, LOOM_I64, 1, &leaf->n_lengths[level], leaf->lengths[level], set);
     free(file);
     return status;

@@ -3,6 +3,8 @@
 temporary file; what it cannot print is an error of every command."""
 # timeout: 300
 # sanitize: asan
+import glob
+import hashlib
 import os
 import re
 import shutil
@@ -109,6 +111,60 @@ def outputs_on_a_small_disk():
         subprocess.run(["umount", small], check=True)
 
 
+# ---- outputs that are inputs ----
+
+def digest(name):
+    """Of a file, or of all files of a folder."""
+    h = hashlib.sha256()
+    files = [path(name)] if os.path.isfile(path(name)) else sorted(glob.glob(path(name) + "/**", recursive=True))
+    for f in files:
+        h.update(f.encode())
+        if os.path.isfile(f):
+            with open(f, "rb") as content:
+                h.update(content.read())
+    return h.digest()
+
+
+def outputs_that_are_inputs():
+    """Refused before anything runs, however the file is called; what was there stays as it was."""
+    p = gridloom("simulate", "-o", "o.ms", "--stations", "4", "--times", "3", "--quiet")
+    check(p.returncode == 0, "simulate: " + p.stderr)
+    os.symlink("o.ms", path("link.ms"))
+    shutil.copy(path("o.ms.sources.txt"), path("sky.txt"))
+    np.save(path("in.npy"), np.arange(8.0))
+    np.save(path("n.npy"), np.array([3, 5]))
+    np.save(path("out.lengths.npy"), np.array([3, 5]))
+    os.symlink("in.npy", path("soft.npy"))
+    os.link(path("in.npy"), path("hard.npy"))
+    inputs = ["o.ms", "sky.txt", "in.npy", "n.npy", "out.lengths.npy", "q.weft", "o.ms.sources.txt"]
+    before = {name: digest(name) for name in inputs}
+    image, out = ["image", "o.ms", "--size", "32"], ["-o", "x.fits"]
+    q = ["q.weft", "--entry", "one", "--stream", "xs=in.npy"]
+    r = ["q.weft", "--entry", "ragged", "--arg"]
+    refused = [image + ["-o", "o.ms/table.dat"], image + ["-o", "link.ms/x.fits"], image + ["-o", "./o.ms/ANTENNA/table.dat"], image + ["-o", "o.ms"]]
+    refused += [image + out + ["--psf", "o.ms/table.f1"], image + out + ["--png", "o.ms/x.png"], image + out + ["--grid", "o.ms/x.npy"],
+                image + out + ["--stats", "o.ms/stats"], image + out + ["--psf", "./x.fits"], image + out + ["--stats", ".//x.fits"],
+                ["image", "link.ms", "--size", "32", "-o", "o.ms/new.fits"], ["image", "sky.txt", "-o", "./sky.txt"]]
+    for command in ("run", "eval"):
+        refused += [[command] + q + ["-o", name] for name in ("in.npy", "./in.npy", "soft.npy", "hard.npy", path("in.npy"))]
+        refused += [[command] + r + ["xss=in.npy,n.npy", "-o", "n.npy"], [command] + r + ["xss=in.npy,out.lengths.npy", "-o", "out.npy"]]
+    refused += [["run"] + q + ["--stats", "q.weft"], ["run"] + q + ["--stats", "in.npy"], ["run"] + q + ["-o", "new.npy", "--stats", "./new.npy"]]
+    predict = ["predict", "o.ms", "--model", "sky.txt"]
+    refused += [predict + ["-o", "sky.txt"], predict + ["-o", "o.ms/copy.ms"], predict + ["-o", "o.ms"], predict + ["--stats", "sky.txt"],
+                predict + ["--stats", "o.ms/table.dat"], ["predict", "o.ms", "--model", "o.ms/x", "-o", "link.ms/../sky.txt", "--stats", "./sky.txt"]]
+    refused += [["simulate", "--sources", "sky.txt", "-o", "./sky.txt"], ["simulate", "--sources", "o.ms.sources.txt", "-o", "./o.ms"]]
+    names = left(".")
+    for command in refused:
+        p = gridloom(*command)
+        check(p.returncode == 64 and "cannot" in p.stderr, "%s: exit %d: %s" % (" ".join(command), p.returncode, p.stderr))
+    for name in inputs:
+        check(digest(name) == before[name], name + " is not as it was")
+    check(left(".") == names, "outputs that are inputs leave %s" % sorted(set(left(".")) ^ set(names)))
+    for device in ("/dev/null", "/dev/stdout"):
+        p = gridloom("run", *q, "--stats", device)
+        check(p.returncode == 0, "--stats %s: exit %d: %s" % (device, p.returncode, p.stderr))
+
+
 # ---- signals ----
 
 def interrupt(what, number, command, folder, ready):
@@ -190,6 +246,7 @@ def main():
     shutil.rmtree(TMP, ignore_errors=True)
     os.makedirs(TMP)
     for name, text in (("p", PROGRAM), ("big", "entry main (xs: []f64) : ([]f64, []f64) = (xs, xs)\n"),
+                       ("q", "entry one (xs: seq f64) : []f64 = [fold_seq (+) 0 xs]\nentry ragged (xss: [][]f64) : [][]f64 = xss\n"),
                        ("slow", "entry slow (xs: seq f64) : f64 =\n"
                         "  fold_seq (+) 0 (map_seq (\\x -> loop y = x for i < 400000 do f64.sin (y + f64 i)) xs)\n")):
         with open(path(name + ".weft"), "w") as f:
@@ -198,6 +255,7 @@ def main():
     np.save(path("x.npy"), np.zeros(100000))
     printing()
     outputs_without_stdout()
+    outputs_that_are_inputs()
     outputs_on_a_small_disk()
     signals()
     ignored()

@@ -26,16 +26,9 @@ typedef struct imaging {
 
 /* ---- the request ---- */
 
-/* No two outputs of one name. */
-static loom_status *check_names(const image_request *r) {
-    const char *const names[] = {r->output, r->psf, r->png, r->grid};
-    for (size_t i = 0; i < 4; i++) {
-        for (size_t k = 0; k < i; k++) {
-            if (!names[i] || !names[k] || strcmp(names[i], names[k]) != 0) continue;
-            return loom_error(LOOM_E_USAGE, "two outputs cannot both be written to %s", names[i]);
-        }
-    }
-    return NULL;
+static loom_status *check_files(const image_request *r) {
+    const char *reads[] = {r->data, r->aterm}, *writes[] = {r->output, r->psf, r->png, r->grid, r->where.stats};
+    return cli_check_files(reads, sizeof reads / sizeof *reads, writes, sizeof writes / sizeof *writes);
 }
 
 static loom_status *check_grid(const image_request *r) {
@@ -53,7 +46,7 @@ static loom_status *check_outputs(const image_request *r) {
     if (strcmp(r->colours, "grey") != 0 && strcmp(r->colours, "inferno") != 0) {
         return loom_error(LOOM_E_USAGE, "--colours %s: grey or inferno", r->colours);
     }
-    LOOM_TRY(check_names(r));
+    LOOM_TRY(check_files(r));
     if (r->png && (r->nx > LOOM_MAX_PNG_SIDE || r->ny > LOOM_MAX_PNG_SIDE)) {
         return loom_error(LOOM_E_USAGE, "--png: a picture's sides have at most %d pixels", LOOM_MAX_PNG_SIDE);
     }

@@ -47,6 +47,8 @@ static loom_status *check_request(predict_request *r, const char **rest, int n) 
         return loom_status_note(loom_error(LOOM_E_USAGE, "--column %s: what was observed would be lost", r->column),
                                 "hint: -o OUT.ms writes a copy");
     }
+    const char *reads[] = {r->data, r->model}, *writes[] = {r->output, r->where.stats};
+    LOOM_TRY(cli_check_files(reads, 2, writes, 2));
     return cli_check_stats(&r->where);
 }
 
@@ -56,11 +58,10 @@ static loom_status *check_request(predict_request *r, const char **rest, int n) 
 static loom_status *check_column(const loom_ms_column_request *column) {
     struct stat info;
     if (stat(column->path, &info) == 0 && !S_ISDIR(info.st_mode)) {
-        return loom_status_note(loom_error(LOOM_E_DATA,
-                                           "%s is not a MeasurementSet, and predictions go to a column of one",
-                                           column->path),
-                                "hint: of a UVFITS file CASA's importuvfits makes a MeasurementSet, and exportuvfits "
-                                "(datacolumn='model' or 'corrected') writes the column back");
+        return loom_status_note(
+            loom_error(LOOM_E_DATA, "%s is not a MeasurementSet, and predictions go to a column of one", column->path),
+            "hint: of a UVFITS file CASA's importuvfits makes a MeasurementSet, and exportuvfits "
+            "(datacolumn='model' or 'corrected') writes the column back");
     }
     char *table = loom_xprintf("%s/table.dat", column->path);
     bool there = stat(table, &info) == 0;

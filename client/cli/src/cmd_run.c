@@ -75,7 +75,12 @@ static loom_status *prepare(run *r, const char **paths, int n) {
     LOOM_TRY(cli_load(paths, n, &r->program));
     LOOM_TRY(loom_client_entry(r->program, r->entry, &r->function));
     LOOM_TRY(loom_client_outputs_create(r->program->program, r->function, &r->outputs, &r->out));
-    return loom_client_bind(r->program->program, r->function, &r->given, &r->binding);
+    LOOM_TRY(loom_client_bind(r->program->program, r->function, &r->given, &r->binding));
+    loom_paths *files = r->binding->files;
+    for (int i = 0; i < n; i++) loom_paths_read(files, paths[i]);
+    loom_client_outputs_list(r->out, files);
+    loom_paths_write(files, r->where.stats);
+    return loom_paths_check(files);
 }
 
 /* The node that visits streams together, where there is only one. */

@@ -211,7 +211,11 @@ static loom_status *check(simulation *s, const char **rest, int n) {
     s->ra *= M_PI / 180;
     s->dec *= M_PI / 180;
     s->radius *= M_PI / 180;
-    return NULL;
+    char *list = list_path(s->output);
+    const char *reads[] = {s->sources}, *writes[] = {s->output, list};
+    loom_status *status = cli_check_files(reads, 1, writes, 2);
+    free(list);
+    return status;
 }
 
 loom_status *cli_simulate(const cli_call *call) {

@@ -1,6 +1,7 @@
 #include "cli.h"
 #include "client/output.h"
 #include "common/buffer.h"
+#include "common/paths.h"
 #include "common/signals.h"
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,15 @@ void cli_hold_signals(bool hold) {
 }
 
 /* ---- outputs ---- */
+
+loom_status *cli_check_files(const char *const *reads, size_t n_reads, const char *const *writes, size_t n_writes) {
+    loom_paths *paths = loom_paths_create();
+    for (size_t i = 0; i < n_reads; i++) loom_paths_read(paths, reads[i]);
+    for (size_t i = 0; i < n_writes; i++) loom_paths_write(paths, writes[i]);
+    loom_status *status = loom_paths_check(paths);
+    loom_paths_free(paths);
+    return status;
+}
 
 char *cli_command_line(const cli_call *call) {
     loom_buffer b = {0};

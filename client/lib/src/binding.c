@@ -27,6 +27,7 @@ typedef struct binder {
     loom_arena *arena;
     uint32_t n_params;
     param *params;
+    loom_paths *files;
 } binder;
 
 static void read_params(binder *b, uint32_t function) {
@@ -149,8 +150,11 @@ static loom_status *check_complete(const binder *b) {
 /* "values.npy,lengths.npy" in two; *lengths NULL if there is no comma. */
 static const char *split_files(const binder *b, const char *text, const char **lengths) {
     const char *comma = strchr(text, ',');
+    const char *values = comma ? loom_arena_strndup(b->arena, text, (size_t)(comma - text)) : text;
     *lengths = comma ? comma + 1 : NULL;
-    return comma ? loom_arena_strndup(b->arena, text, (size_t)(comma - text)) : text;
+    loom_paths_read(b->files, values);
+    loom_paths_read(b->files, *lengths);
+    return values;
 }
 
 static loom_status *scalar_argument(const slot *s, const loom_type_leaf *leaf, loom_value **value) {
@@ -308,6 +312,7 @@ loom_status *loom_client_bind(const loom_program *p, uint32_t function, const lo
     binder b = {.p = p, .arena = loom_arena_create(0)};
     read_params(&b, function);
     loom_client_binding *made = loom_xcalloc(1, sizeof *made);
+    b.files = made->files = loom_paths_create();
     made->n_params = b.n_params;
     made->arguments = loom_xcalloc(b.n_params + 1, sizeof(loom_value *));
     made->sources = loom_xcalloc(b.n_params + 1, sizeof(loom_source *));
@@ -329,6 +334,7 @@ void loom_client_binding_free(loom_client_binding *binding) {
         loom_value_unref(binding->arguments[i]);
         loom_source_destroy(binding->sources[i]);
     }
+    loom_paths_free(binding->files);
     free(binding->arguments);
     free(binding->sources);
     free(binding);

@@ -85,28 +85,6 @@ static loom_status *find_leaf(const loom_client_outputs *o, const char *name, si
     return status;
 }
 
-/* "./a//b" is "a/b": spellings that people use, not links. */
-static bool same_path(const char *a, const char *b) {
-    while (*a && *b) {
-        while (a[0] == '.' && a[1] == '/') a += 2 + strspn(a + 2, "/");
-        while (b[0] == '.' && b[1] == '/') b += 2 + strspn(b + 2, "/");
-        size_t n = strcspn(a, "/");
-        if (n != strcspn(b, "/") || memcmp(a, b, n) != 0) return false;
-        a += n + strspn(a + n, "/");
-        b += n + strspn(b + n, "/");
-    }
-    return !*a && !*b;
-}
-
-static loom_status *check_distinct(const loom_client_outputs *o, const char *path) {
-    for (size_t i = 0; i < o->n_targets; i++) {
-        if (same_path(path, o->targets[i].path)) {
-            return loom_error(LOOM_E_USAGE, "two outputs cannot both be written to %s", path);
-        }
-    }
-    return NULL;
-}
-
 /* "K=FILE" or "FILE"; a '=' counts only before the first '/', so that odd file names can be given as ./a=b.npy. */
 static loom_status *add_target(loom_client_outputs *o, const char *given) {
     size_t name = strcspn(given, "=/");
@@ -119,7 +97,6 @@ static loom_status *add_target(loom_client_outputs *o, const char *given) {
         return loom_status_note(loom_error(LOOM_E_USAGE, "-o %s: results are written as .npy files", given),
                                 "hint: end the name with .npy");
     }
-    LOOM_TRY(check_distinct(o, path));
     LOOM_TRY(loom_client_check_writable(path, 0));
     o->targets[o->n_targets++] = (target){leaf, path};
     return NULL;
@@ -146,6 +123,19 @@ void loom_client_outputs_free(loom_client_outputs *outputs) {
     loom_arena_destroy(outputs->arena);
     free(outputs->targets);
     free(outputs);
+}
+
+void loom_client_outputs_list(const loom_client_outputs *outputs, loom_paths *paths) {
+    for (size_t i = 0; i < outputs->n_targets; i++) {
+        const target *t = &outputs->targets[i];
+        loom_paths_write(paths, t->path);
+        /* Any level but the outermost may turn out irregular. */
+        for (uint32_t k = 1; k < outputs->leaves[t->leaf].depth; k++) {
+            char *lengths = loom_npy_lengths_path(t->path, k - 1);
+            loom_paths_write(paths, lengths);
+            free(lengths);
+        }
+    }
 }
 
 /* ---- after it ---- */

@@ -291,7 +291,12 @@ LOOM_TEST(output, parts_to_files_and_to_text) {
     LOOM_FAILS(outputs(f, "7=x.npy", NULL, &out), LOOM_E_USAGE);
     LOOM_FAILS(outputs(f, "1.a=x.txt", NULL, &out), LOOM_E_USAGE);
     LOOM_FAILS(outputs(f, "1.a=nowhere/x.npy", NULL, &out), LOOM_E_CANTCREATE);
-    LOOM_FAILS(outputs(f, "1.a=x.npy", "1.b=.//x.npy", &out), LOOM_E_USAGE);
+    LOOM_OK(outputs(f, "1.a=x.npy", "1.b=.//x.npy", &out));
+    loom_paths *paths = loom_paths_create();
+    loom_client_outputs_list(out, paths);
+    LOOM_FAILS(loom_paths_check(paths), LOOM_E_USAGE);
+    loom_paths_free(paths);
+    loom_client_outputs_free(out);
     LOOM_OK(outputs(f, "1.a=x.npy", NULL, &out));
     loom_value *result;
     LOOM_OK(loom_value_create(3, &result));

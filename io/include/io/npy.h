@@ -46,6 +46,7 @@ LOOM_MUST_USE loom_status *loom_npy_write(const char *path, loom_dtype dtype, ui
                                           const void *data);
 /* A leaf as one file; an irregular one is flattened where it is irregular, and the lengths of each such level,
  * outermost first, go to `path` with ".npy" replaced by ".lengths.npy" (".lengths1.npy" and on for further levels). */
+char *loom_npy_lengths_path(const char *path, uint32_t level); /* the caller frees */
 LOOM_MUST_USE loom_status *loom_npy_write_leaf(const char *path, const loom_leaf *leaf);
 /* The same, put in place with the other files of `set`. */
 LOOM_MUST_USE loom_status *loom_npy_hold_leaf(const char *path, const loom_leaf *leaf, loom_file_set *set);

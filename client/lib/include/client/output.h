@@ -5,6 +5,7 @@
 
 #include "common/file.h"
 #include "common/option.h"
+#include "common/paths.h"
 #include "common/value.h"
 #include "compiler/ir/core.h"
 #include <stdio.h>
@@ -15,6 +16,8 @@ typedef struct loom_client_outputs loom_client_outputs;
 LOOM_MUST_USE loom_status *loom_client_outputs_create(const loom_program *p, uint32_t function,
                                                       const loom_option_list *given, loom_client_outputs **outputs);
 void loom_client_outputs_free(loom_client_outputs *outputs); /* NULL is fine */
+/* Adds all files that may be written. */
+void loom_client_outputs_list(const loom_client_outputs *outputs, loom_paths *paths);
 /* Writes the files, held in `files`, and prints what has none: scalars, short arrays in full, long ones by their shape.
  * The caller flushes `to` and commits. */
 LOOM_MUST_USE loom_status *loom_client_outputs_hold(const loom_client_outputs *outputs, const loom_value *result,
