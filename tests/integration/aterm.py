@@ -202,6 +202,12 @@ pieces, _ = image("three workers", many, (48, 40), 480, 1e-5, k, "--stokes", "YY
 expect("workers", whole is not None and pieces is not None and (whole == pieces).all(), "change the image")
 psf, _ = image("PSF alone", many, (48, 40), 480, 1e-5, None, "--stokes", "YY", "--channels-out", 2, "--psf", here("psf1.fits"))
 expect("PSF", (fits.getdata(here("psf.fits")) == fits.getdata(here("psf1.fits"))).all(), "changes with kernels")
+# Planes of w in batches that fit.
+roomy, said = image("planes at once", many, (320, 300), 180, 1e-4, k)
+tight, less = image("planes in batches", many, (320, 300), 180, 1e-4, k, "--memory", "64MiB")
+expect("memory", roomy is not None and tight is not None and np.abs(roomy - tight).max() < 1e-6 * np.abs(roomy).max(), "changes the image")
+expect("memory", said and less and less["traversals"] > said["traversals"], "there was one batch")
+
 # Antennas swapped, uvw negated, data conjugated: the same rows.
 copy = here("swapped.ms")
 shutil.copytree(many, copy)
