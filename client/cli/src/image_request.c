@@ -191,15 +191,23 @@ static double array_bytes(double n) {
     return n < 0x1p21 ? n : ceil(n / 0x1p21) * 0x1p21;
 }
 
-/* While a plane is transformed there are at one time: its rows along u, as far as data reach; its columns along v; the
- * image so far; and the kernel's transform in w, in double precision. Before that, when it is gridded, its cells. */
+/* While a plane is transformed there are at one time its columns along v, the image so far, and the kernel's transform
+ * in w, in double precision; beside them its rows along u, as far as data reach. */
+static double image_bytes(const image_request *r, double padding) {
+    double real = r->epsilon >= 1e-5 ? 4 : 8, pixels = (double)r->nx * (double)r->ny;
+    double columns = (double)r->nx * padded_side(r->ny, padding) * 2 * real;
+    return array_bytes(pixels * real) + array_bytes(pixels * 8) + array_bytes(columns);
+}
+
+/* The program chooses the padding by cost: for few samples 1.6 at most, or 2 near the end of double precision; for many
+ * up to 2. Before a plane is transformed, when it is gridded, there are its cells. */
 static plane_memory memory_of_plane(const image_request *r) {
     bool single = r->epsilon >= 1e-5;
-    double padding = single ? 1.6 : 2.0, real = single ? 4 : 8, pixels = (double)r->nx * (double)r->ny;
-    double nu = padded_side(r->nx, padding), nv = padded_side(r->ny, padding);
-    double image = array_bytes(pixels * real) + array_bytes(pixels * 8) + array_bytes((double)r->nx * nv * 2 * real);
-    double all_rows = array_bytes(nu * nv * 2 * real), cells = array_bytes(nu * nv * 16);
-    return (plane_memory){.least = image + LEAST_ROOM, .enough = fmax(image + all_rows, cells) + ENOUGH_ROOM};
+    double least = r->epsilon >= 1e-10 ? 1.6 : 2.0, most = 2.0, real = single ? 4 : 8;
+    double all = padded_side(r->nx, most) * padded_side(r->ny, most);
+    double rows = array_bytes(all * 2 * real), cells = array_bytes(all * 16);
+    return (plane_memory){.least = image_bytes(r, least) + LEAST_ROOM,
+                          .enough = fmax(image_bytes(r, most) + rows, cells) + ENOUGH_ROOM};
 }
 
 /* As --memory takes it, rounded up. */
