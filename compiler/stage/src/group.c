@@ -227,6 +227,15 @@ static bool consumes(const loom_program *p, loom_node_id c) {
     return any && !loom_scope_is_seq(p, c);
 }
 
+/* A node of the group's body whose bodies read the group's sequence, or one made of it: a condition or loop around
+ * consumers. Its traversals are its own, of that group alone: there is no one traversal for all groups. */
+static loom_node_id guarded_traversal(const normaliser *z, loom_body_id body) {
+    const loom_program *p = z->from;
+    for (loom_node_id n = loom_scope_first(z->scope, body); n != LOOM_NONE; n = loom_scope_next(z->scope, body, n))
+        if (!loom_scope_is_seq(p, n) && loom_scope_has_seq(p, &p->nodes[n])) return n;
+    return LOOM_NONE;
+}
+
 static group open_group(normaliser *z, const loom_node *n) {
     const loom_program *p = z->from;
     group g = {.node = n, .keys = p->body_refs[n->first_body], .body = p->body_refs[n->first_body + 1]};
@@ -245,6 +254,10 @@ loom_node_id normalise_group(normaliser *z, const loom_node *n, loom_node_id fir
     const loom_body *b = &p->bodies[g.body];
     if (p->types[p->nodes[b->result].type].kind == LOOM_T_SEQ)
         return normalise_refuse(z, n, "the result of a group is a sequence");
+    loom_node_id guarded = guarded_traversal(z, g.body);
+    if (guarded != LOOM_NONE)
+        return normalise_refuse(z, &p->nodes[guarded],
+                                "inside group_seq no condition or loop may stand around a traversal");
     loom_node_id *accumulators = LOOM_NEW_ARRAY(z->arena, loom_node_id, b->end - b->first + 1);
     for (uint32_t i = 0; i < b->end - b->first; i++) accumulators[i] = LOOM_NONE;
     for (loom_node_id c = loom_scope_first(z->scope, g.body); c != LOOM_NONE;
