@@ -46,6 +46,23 @@ static val operand_leaves(vec *v, const operator_build *b, uint32_t first_param)
     return x;
 }
 
+/* The element at the point of what the operator gives. States have the shape that it was given: an extent is compared
+ * once those before it are indexed, since it may not be known earlier. */
+static bool element_at_point(vec *v, const operator_build *b, val x, val *element) {
+    for (uint32_t k = 0; k <= v->n_point; k++) {
+        for (uint32_t g = 0; g < b->n_group; g++) {
+            const leaf *like = &b->like[b->group[g]];
+            bool same = x.at[g].n_own == v->n_point - k && like->n_own == v->n_point;
+            if (same && k < v->n_point) same = vec_known_equal(v, x.at[g].own[0], like->own[k]);
+            if (!same) return vec_refuse(v, b->node, "an operator whose result may differ in shape from its operands");
+        }
+        index_step step = k < v->n_point ? vec_at_expr(v->point[k]) : (index_step){0};
+        if (k < v->n_point && !vec_pull_path(v, b->node, x, &step, 1, &x)) return false;
+    }
+    *element = x;
+    return true;
+}
+
 static bool operator_results(vec *v, const operator_build *b, const val *a, const val *x, loom_lexpr_id *results) {
     val joined, element;
     leaf *at;
@@ -56,9 +73,7 @@ static bool operator_results(vec *v, const operator_build *b, const val *a, cons
     if (!vec_expr_body(v, b->op, args, b->up, &joined)) return false;
     val mine = vec_leaves_of(v, b->n_group, &at);
     for (uint32_t g = 0; g < b->n_group; g++) at[g] = joined.at[b->group[g]];
-    index_step path[LOOM_MAX_DEPTH];
-    for (uint32_t k = 0; k < v->n_point; k++) path[k] = vec_at_expr(v->point[k]);
-    if (!vec_pull_path(v, b->node, mine, path, v->n_point, &element)) return false;
+    if (!element_at_point(v, b, mine, &element)) return false;
     for (uint32_t g = 0; g < b->n_group; g++) {
         if (!vec_to_expr(v, &element.at[g], &results[g])) return false;
     }
@@ -295,6 +310,8 @@ static bool make_reduction(vec *v, const reduction *r, leaf *out, leaf *totals) 
 
 typedef struct shape_check {
     extent rows, a, b;
+    const extent *around; /* a's: where one of them is 0 there is no row whose extents would differ */
+    uint32_t n_around;
 } shape_check;
 
 static bool build_shape(vec *v, void *argument, val *result) {
@@ -303,6 +320,10 @@ static bool build_shape(vec *v, void *argument, val *result) {
     *result = vec_leaves_of(v, 3, &at);
     loom_lexpr_id a = vec_x_extent(v, c->a), b = vec_x_extent(v, c->b);
     loom_lexpr_id none = vec_x_prim2(v, LOOM_PRIM_EQ, vec_x_extent(v, c->rows), vec_x_int(v, 0));
+    for (uint32_t k = 0; k < c->n_around; k++) {
+        loom_lexpr_id empty = vec_x_prim2(v, LOOM_PRIM_EQ, vec_x_extent(v, c->around[k]), vec_x_int(v, 0));
+        none = vec_x_prim2(v, LOOM_PRIM_OR, none, empty);
+    }
     at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_OR, none, vec_x_prim2(v, LOOM_PRIM_EQ, a, b)));
     at[1] = vec_expr_leaf(v, a);
     at[2] = vec_expr_leaf(v, b);
@@ -317,13 +338,36 @@ static bool names_param(const vec *v, loom_lblock_id block, uint32_t param) {
     return false;
 }
 
+static bool has_array(const loom_program *p, loom_type_id type) {
+    const loom_type *t = &p->types[type];
+    if (t->kind == LOOM_T_ARRAY) return true;
+    for (uint32_t i = 0; t->kind == LOOM_T_TUPLE && i < t->n_fields; i++)
+        if (has_array(p, t->fields[i])) return true;
+    return false;
+}
+
+/* Maps of scalar work alone, with nothing that asks for an extent or chooses between arrays: of operands that differ in
+ * shape it can make nothing but an error. */
+static bool only_zips(const vec *v, const loom_body *op) {
+    for (loom_node_id i = op->first; i < op->end; i++) {
+        const loom_node *n = &v->p->nodes[i];
+        if (n->op == LOOM_OP_PARAM || n->op == LOOM_OP_MAP || n->op == LOOM_OP_TUPLE || n->op == LOOM_OP_PROJECT)
+            continue;
+        if (has_array(v->p, n->type)) return false;
+        for (uint32_t k = 0; k < n->n_operands; k++)
+            if (has_array(v->p, v->p->nodes[loom_operand(v->p, n, k)].type)) return false;
+    }
+    return true;
+}
+
 /* States have the shape of ne. Elements of another one are an error of the program where the operator zips both. */
 static bool check_shapes(vec *v, const reduction *r) {
     for (uint32_t g = 0; g < r->n_group; g++) {
         const leaf *s = &r->like[r->group[g]], *x = &r->array->at[r->group[g]];
         for (uint32_t k = 0; k < s->n_own; k++) {
             if (vec_known_equal(v, s->own[k], x->own[k + 1])) continue;
-            if (!names_param(v, r->combine, g) || !names_param(v, r->combine, r->n_group + g)) {
+            if (!names_param(v, r->combine, g) || !names_param(v, r->combine, r->n_group + g) ||
+                !only_zips(v, loom_node_body(v->p, r->node, 0))) {
                 return vec_refuse(v, r->node, "elements that may differ in shape from the neutral element");
             }
             if (vec_unguarded(v, 0)) {
@@ -331,7 +375,7 @@ static bool check_shapes(vec *v, const reduction *r) {
                     v, r->node,
                     "elements that may differ in shape from the neutral element, under a map that may be empty");
             }
-            shape_check c = {r->reduced, s->own[k], x->own[k + 1]};
+            shape_check c = {r->reduced, s->own[k], x->own[k + 1], s->own, k};
             if (!vec_emit_check(v, r->node, build_shape, &c, vec_trap(v, r->node, LOOM_TRAP_LENGTHS, 0))) return false;
         }
     }
