@@ -24,6 +24,10 @@ static const char *fields_text(syn_elab *e, syn_ty *t) {
     if (t->kind == TY_ARRAY) {
         return loom_arena_printf(e->arena, "it is an array: use `map (.field)`, or index it first");
     }
+    if (t->kind == TY_SEQ) return "it is a sequence: `map_seq (.field) s` is that of its fields";
+    if (t->kind == TY_SCALAR && loom_dtype_is_complex(t->dtype))
+        return "the parts of a complex number are `re z`, `im z`";
+    if (t->kind == TY_SCALAR || t->kind == TY_VAR) return "it is a single value: records and tuples have fields";
     if (t->kind != TY_TUPLE) return NULL;
     if (!t->shape) return loom_arena_printf(e->arena, "it has %u components, from .0", t->n);
     const char *text = "it has the fields";

@@ -20,27 +20,42 @@ static bool is_continuation(char c) {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-static void print_source(const loom_source_file *file, loom_span span, FILE *to) {
+/* Bytes [from, to) of a line; what it is cut off at is told by dots. */
+typedef struct window {
+    size_t from, to;
+} window;
+
+/* A line that is too long for that is shown around `at`. */
+static window window_around(const char *line, size_t length, size_t at) {
     enum {
-        WIDEST = 200
-    }; /* bytes of a line that are shown */
+        WIDEST = 160, /* bytes of a line that are shown */
+        BEFORE = 60   /* of them before the place of the error */
+    };
+    window w = {0, length};
+    if (length <= WIDEST) return w;
+    if (at > BEFORE) w.from = at - BEFORE;
+    if (w.from > length - WIDEST) w.from = length - WIDEST;
+    w.to = w.from + WIDEST;
+    while (w.from > 0 && is_continuation(line[w.from])) w.from--;
+    while (w.to < length && is_continuation(line[w.to])) w.to++;
+    return w;
+}
+
+static void print_source(const loom_source_file *file, loom_span span, FILE *to) {
     size_t length;
     const char *line = line_of(file, span.line, &length);
     size_t from = span.column ? span.column - 1 : 0;
     if (length == 0 || from > length) return;
-    size_t shown = length > WIDEST ? WIDEST : length;
-    fputs("    ", to);
-    for (size_t i = 0; i < shown; i++) fputc((unsigned char)line[i] < ' ' ? ' ' : line[i], to);
-    fputs("\n    ", to);
-    if (from > shown) {
-        fputc('\n', to);
-        return;
-    }
-    for (size_t i = 0; i < from; i++) {
+    window w = window_around(line, length, from);
+    const char *cut = w.from > 0 ? "..." : "";
+    fprintf(to, "    %s", cut);
+    for (size_t i = w.from; i < w.to; i++) fputc((unsigned char)line[i] < ' ' ? ' ' : line[i], to);
+    fprintf(to, "%s\n    %*s", w.to < length ? "..." : "", (int)strlen(cut), "");
+    for (size_t i = w.from; i < from; i++) {
         if (!is_continuation(line[i])) fputc(' ', to);
     }
     size_t end = span.end_line == span.line && span.end_column > span.column ? span.end_column - 1 : length;
-    if (end > shown) end = shown;
+    if (end > w.to) end = w.to;
     fputc('^', to);
     for (size_t i = from + 1; i < end; i++) {
         if (!is_continuation(line[i])) fputc('~', to);

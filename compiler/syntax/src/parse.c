@@ -115,7 +115,8 @@ void loom_syn_skip_attributes(syn_parser *p) {
 /* ---- declarations ---- */
 
 static _Noreturn void not_available(syn_parser *p, const syn_token *t) {
-    loom_syn_fail(p, t->span, NULL, "`%s` is not available in this version", t->name->text);
+    loom_syn_fail(p, t->span, "leave it out: `map f` is vectorised from what f says",
+                  "`%s` is not available in this version", t->name->text);
 }
 
 /* Skips at least one token, up to the next beginning of a declaration. */

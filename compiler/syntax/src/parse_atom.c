@@ -166,12 +166,12 @@ static syn_exp *parse_record(syn_parser *p) {
     loom_syn_next(p);
     LOOM_VEC(syn_name *) names = {0};
     LOOM_VEC(syn_exp *) items = {0};
+    LOOM_VEC(loom_span) spans = {0};
     while (!loom_syn_is(p, T_RBRACE)) {
         uint32_t at = p->at;
         const syn_token *name = loom_syn_expect(p, T_NAME, "a field's name", "a record is written {x = 1, y = 2}");
         for (size_t i = 0; i < names.count; i++) {
-            if (names.at[i] == name->name)
-                loom_syn_fail(p, name->span, NULL, "field `%s` is there twice", name->name->text);
+            if (names.at[i] == name->name) loom_syn_field_twice(p, name, spans.at[i]);
         }
         if (names.count >= LOOM_MAX_TUPLE) loom_syn_fail_here(p, "fewer fields", NULL);
         syn_exp *value = NULL;
@@ -182,6 +182,7 @@ static syn_exp *parse_record(syn_parser *p) {
             value->name = name->name;
         }
         LOOM_PUSH(p->c->arena, names, name->name);
+        LOOM_PUSH(p->c->arena, spans, name->span);
         LOOM_PUSH(p->c->arena, items, value);
         if (!loom_syn_take(p, T_COMMA)) break;
     }

@@ -258,6 +258,7 @@ static syn_exp *let_pattern(syn_parser *p, uint32_t first) {
         f->size_spans[f->n_sizes++] = name->span;
     }
     e->pat = loom_syn_pattern(p);
+    loom_syn_bind_once(p, &e->pat, 1);
     loom_syn_expect(p, T_EQUALS, "`=` and a value", "as in `let x = 1`");
     e->a = loom_syn_exp(p);
     if (e->function->n_sizes == 0) e->function = NULL;
@@ -322,6 +323,7 @@ static void parse_loop_head(syn_parser *p, syn_loop *loop) {
     }
     loom_syn_expect(p, T_FOR, "`while` or `for`", hint);
     loop->variable = loom_syn_pattern(p);
+    loom_syn_bind_once(p, &loop->variable, 1);
     if (loom_syn_take(p, T_IN)) {
         loop->kind = LOOP_IN;
     } else if (loom_syn_is_op(p, "<")) {
@@ -339,6 +341,7 @@ syn_exp *loom_syn_parse_loop(syn_parser *p) {
     e->loop = LOOM_NEW(p->c->arena, syn_loop);
     loom_syn_next(p);
     e->loop->state = loom_syn_pattern(p);
+    loom_syn_bind_once(p, &e->loop->state, 1);
     if (loom_syn_take(p, T_EQUALS)) e->loop->initial = loom_syn_exp(p);
     parse_loop_head(p, e->loop);
     loom_syn_expect(p, T_DO, "`do` and the loop's body", NULL);
@@ -357,6 +360,7 @@ syn_exp *loom_syn_parse_lambda(syn_parser *p) {
     if (params.count == 0) loom_syn_fail_here(p, "a parameter", "a function is written \\x -> x + 1");
     e->function->params = params.at;
     e->function->n_params = (uint32_t)params.count;
+    loom_syn_bind_once(p, e->function->params, e->function->n_params);
     if (loom_syn_take(p, T_COLON)) e->function->result = loom_syn_type_atom(p);
     loom_syn_expect(p, T_ARROW, "`->`", "a function is written \\x -> x + 1");
     e->function->span = loom_syn_span_from(p, first);

@@ -65,18 +65,23 @@ static syn_te *parse_parenthesised_type(syn_parser *p) {
     return finish_type(p, t, first);
 }
 
+_Noreturn void loom_syn_field_twice(syn_parser *p, const syn_token *name, loom_span first) {
+    const char *hint = loom_arena_printf(p->c->arena, "the first one is in line %u, column %u; leave one of them out",
+                                         first.line, first.column);
+    loom_syn_fail(p, name->span, hint, "field `%s` is there twice", name->name->text);
+}
+
 static syn_te *parse_record_type(syn_parser *p) {
     uint32_t first = p->at;
     syn_te *t = new_type(p, TE_RECORD);
     loom_syn_next(p);
     LOOM_VEC(syn_te *) items = {0};
     LOOM_VEC(syn_name *) names = {0};
+    LOOM_VEC(loom_span) spans = {0};
     while (!loom_syn_is(p, T_RBRACE)) {
         const syn_token *name = loom_syn_expect(p, T_NAME, "a field's name", "as in {x: f32, y: f32}");
         for (size_t i = 0; i < names.count; i++) {
-            if (names.at[i] == name->name) {
-                loom_syn_fail(p, name->span, NULL, "field `%s` is there twice", name->name->text);
-            }
+            if (names.at[i] == name->name) loom_syn_field_twice(p, name, spans.at[i]);
         }
         if (names.count >= LOOM_MAX_TUPLE) {
             loom_syn_fail(p, name->span, NULL, "a record of more than %d fields", LOOM_MAX_TUPLE);
@@ -84,6 +89,7 @@ static syn_te *parse_record_type(syn_parser *p) {
         loom_syn_mark(p, p->at, MARK_TIGHT);
         loom_syn_expect(p, T_COLON, "`:` and the field's type", "as in {x: f32, y: f32}");
         LOOM_PUSH(p->c->arena, names, name->name);
+        LOOM_PUSH(p->c->arena, spans, name->span);
         LOOM_PUSH(p->c->arena, items, loom_syn_type(p));
         if (!loom_syn_take(p, T_COMMA)) break;
     }
@@ -218,11 +224,17 @@ static syn_pat *parse_record_pattern(syn_parser *p) {
     loom_syn_next(p);
     LOOM_VEC(syn_pat *) items = {0};
     LOOM_VEC(syn_name *) names = {0};
+    LOOM_VEC(loom_span) spans = {0};
     while (!loom_syn_is(p, T_RBRACE)) {
         syn_pat *field = new_pattern(p, P_NAME);
         const syn_token *name = loom_syn_expect(p, T_NAME, "a field's name", "as in {x, y} or {x = a, y = b}");
         field->name = name->name;
+        for (size_t i = 0; i < names.count; i++) {
+            if (names.at[i] == name->name) loom_syn_field_twice(p, name, spans.at[i]);
+        }
+        if (names.count >= LOOM_MAX_TUPLE) loom_syn_fail_here(p, "fewer fields", NULL);
         LOOM_PUSH(p->c->arena, names, name->name);
+        LOOM_PUSH(p->c->arena, spans, name->span);
         if (loom_syn_take(p, T_EQUALS)) field = loom_syn_pattern(p);
         LOOM_PUSH(p->c->arena, items, field);
         if (!loom_syn_take(p, T_COMMA)) break;
@@ -276,6 +288,34 @@ syn_pat *loom_syn_pattern(syn_parser *p) {
     return pat;
 }
 
+/* ---- names that patterns bind ---- */
+
+typedef LOOM_VEC(loom_span) span_list;
+
+static void bind_name(syn_parser *p, syn_name *name, loom_span span, uint32_t stamp, span_list *places) {
+    if (name->stamp == stamp) {
+        loom_span first = places->at[name->place];
+        const char *hint = loom_arena_printf(p->c->arena, "the first one is in line %u, column %u; `_` is no name",
+                                             first.line, first.column);
+        loom_syn_report(p->c, LOOM_E_TYPE, span, hint, "`%s` is there twice", name->text);
+        return;
+    }
+    name->stamp = stamp;
+    name->place = (uint32_t)places->count;
+    LOOM_PUSH(p->c->arena, *places, span);
+}
+
+static void bind_names(syn_parser *p, const syn_pat *pat, uint32_t stamp, span_list *places) {
+    if (pat->kind == P_NAME) bind_name(p, pat->name, pat->span, stamp, places);
+    for (uint32_t i = 0; i < pat->n_items; i++) bind_names(p, pat->items[i], stamp, places);
+}
+
+void loom_syn_bind_once(syn_parser *p, syn_pat *const *patterns, uint32_t n) {
+    span_list places = {0};
+    uint32_t stamp = ++p->c->stamp;
+    for (uint32_t i = 0; i < n; i++) bind_names(p, patterns[i], stamp, &places);
+}
+
 /* ---- heads ---- */
 
 static void size_parameter(syn_parser *p, syn_function *f) {
@@ -307,5 +347,6 @@ void loom_syn_function_head(syn_parser *p, syn_function *f) {
     f->n_type_params = (uint32_t)types.count;
     f->params = params.at;
     f->n_params = (uint32_t)params.count;
+    loom_syn_bind_once(p, f->params, f->n_params);
     if (loom_syn_take(p, T_COLON)) f->result = loom_syn_type(p);
 }

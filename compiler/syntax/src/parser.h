@@ -60,6 +60,9 @@ bool loom_syn_starts_type_atom(const syn_parser *p);
 syn_pat *loom_syn_pattern(syn_parser *p); /* with `: type` */
 syn_pat *loom_syn_pattern_atom(syn_parser *p);
 bool loom_syn_starts_pattern(const syn_parser *p);
+/* Reports names that patterns bind together and that are there twice. */
+void loom_syn_bind_once(syn_parser *p, syn_pat *const *patterns, uint32_t n);
+_Noreturn void loom_syn_field_twice(syn_parser *p, const syn_token *name, loom_span first);
 /* [n] 'a params : type -- what stands between a function's name and its body. */
 void loom_syn_function_head(syn_parser *p, syn_function *f);
 

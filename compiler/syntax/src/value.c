@@ -88,7 +88,18 @@ syn_decl *loom_syn_top_level(const syn_elab *e, const syn_name *name) {
 
 /* ---- names that are not there ---- */
 
-static const char *const unavailable[] = {"partition", "sort", "sort_by", "stencil", "chain_seq", "forever"};
+/* What a later version will have, and what does its work. */
+static const struct {
+    const char *name, *way;
+} unavailable[] = {
+    {"partition", "`(filter p xs, filter (\\x -> !(p x)) xs)`"},
+    {"sort", "by ranks, for a few: `scatter xs (imap (\\i x -> count id (imap (\\j y -> y < x || (y == x && j < i)) "
+             "xs)) xs) xs`"},
+    {"sort_by", "by ranks, for a few: `scatter xs ranks xs`, a rank being the number of elements before one"},
+    {"stencil", "`generate n f` whose f reads neighbours, such as `xs[max 0 (i - 1)]`"},
+    {"chain_seq", "`fold_seq` and `scan_seq` with an associative operator, or `loop` over `from_seq s`"},
+    {"forever", "give a number of groups"},
+};
 
 /* Is b within two changes of a? Texts of up to 31 characters. */
 static bool is_near(const char *a, const char *b) {
@@ -127,10 +138,8 @@ static const char *similar_name(syn_elab *e, syn_env *env, const syn_name *name)
 
 static syn_value *unknown_name(syn_elab *e, const syn_name *name, syn_env *env, loom_span span) {
     for (size_t i = 0; i < sizeof unavailable / sizeof *unavailable; i++) {
-        if (strcmp(name->text, unavailable[i]) == 0) {
-            const char *way =
-                strcmp(name->text, "partition") == 0 ? "`(filter p xs, filter (\\x -> !(p x)) xs)`" : NULL;
-            loom_syn_error(e, span, way, "`%s` is not available in this version", name->text);
+        if (strcmp(name->text, unavailable[i].name) == 0) {
+            loom_syn_error(e, span, unavailable[i].way, "`%s` is not available in this version", name->text);
             return loom_syn_node_value(e, loom_syn_poison(e, span));
         }
     }

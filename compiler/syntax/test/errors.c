@@ -94,6 +94,24 @@ LOOM_TEST(syntax_errors, are_printed_with_line_caret_and_hint) {
     compiled_free(&c);
 }
 
+/* Of a line too long to be shown, the part around the place of the error. */
+LOOM_TEST(syntax_errors, far_to_the_right) {
+    loom_buffer text = {0};
+    loom_buffer_printf(&text, "entry main (x: i64) = x");
+    for (int i = 0; i < 100; i++) loom_buffer_printf(&text, " + x");
+    loom_buffer_printf(&text, " + fnord");
+    for (int i = 0; i < 100; i++) loom_buffer_printf(&text, " + x");
+    compiled c = compile_bytes(text.data, text.length);
+    const char *line = strstr(c.errors, "\n    ..."), *caret = strstr(c.errors, "^~~~~\n");
+    LOOM_CHECK(line && caret && strlen(c.errors) < 500);
+    LOOM_CHECK_HAS(c.errors, "test.weft:1:427: error: unknown name `fnord`\n    ...");
+    const char *end = line ? strchr(line + 1, '\n') : NULL;
+    LOOM_CHECK(end && strncmp(end - 3, "...", 3) == 0);
+    LOOM_CHECK(end && caret && strncmp(line + (caret - end), "fnord", 5) == 0);
+    compiled_free(&c);
+    loom_buffer_free(&text);
+}
+
 LOOM_TEST(syntax_errors, no_more_than_the_limit) {
     loom_buffer text = {0};
     for (int i = 0; i < 300; i++) loom_buffer_printf(&text, "entry e%d = fnord%d\n", i, i);
