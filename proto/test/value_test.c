@@ -183,7 +183,12 @@ LOOM_TEST(object, round_trip) {
 LOOM_TEST(object, large_ones_do_not_stay_in_memory) {
     char *memory = strdup("/dev/shm/loom-test-XXXXXX"), *disk = temporary();
     struct statfs fs;
-    if (!mkdtemp(memory) || statfs(memory, &fs) != 0 || fs.f_type != TMPFS_MAGIC) return;
+    if (!mkdtemp(memory) || statfs(memory, &fs) != 0 || fs.f_type != TMPFS_MAGIC) {
+        loom_remove_tree(disk);
+        free(memory);
+        free(disk);
+        return;
+    }
     const char *folders[] = {memory, disk};
     loom_value *v = sample();
     loom_object object;
@@ -197,6 +202,7 @@ LOOM_TEST(object, large_ones_do_not_stay_in_memory) {
     loom_remove_tree(memory);
     loom_remove_tree(disk);
     free(memory);
+    free(disk);
 }
 
 static loom_value *rows(int64_t n, int64_t m, double from) {
