@@ -1,11 +1,15 @@
 /* The only C++ in the tree. Thin: each function takes the lock, calls casacore, and turns an exception into a status.
  * What a MeasurementSet must look like is decided by ms.c and ms_write.c. */
+#include <casacore/casa/Logging/LogFilter.h>
+#include <casacore/casa/Logging/LogSink.h>
+#include <casacore/casa/System/Aipsrc.h>
 #include <casacore/measures/Measures/MDirection.h>
 #include <casacore/measures/TableMeasures/ArrayMeasColumn.h>
 #include <casacore/ms/MeasurementSets.h>
 #include <casacore/tables/DataMan.h>
 #include <casacore/tables/Tables.h>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <exception>
 #include <mutex>
@@ -37,6 +41,23 @@ struct loom_casa_ms {
 namespace {
 
 std::mutex one_at_a_time;
+
+/* casacore reads ~/.casarc when it is first used, and throws where there is no HOME, as in a service. There it does so
+ * now, while the program is loaded and has one thread, in a home without such a file; nobody else sees that home. */
+const bool settings_are_read = [] {
+    const char *home = getenv("HOME");
+    if (home && *home) return true;
+    bool was_there = home;
+    setenv("HOME", "/", 1);
+    try {
+        String value;
+        Aipsrc::find(value, "gridloom");
+    } catch (const std::exception &) {
+        /* It is told when a table is opened. */
+    }
+    was_there ? setenv("HOME", "", 1) : unsetenv("HOME");
+    return true;
+}();
 
 std::string one_line(std::string text) {
     for (char &c : text) {
@@ -186,6 +207,11 @@ void get_converted(const Table &t, const char *name, const loom_run *runs, int64
 }
 
 } // namespace
+
+void loom_ms_quiet(void) {
+    loom_status_free(guarded(LOOM_E_INTERNAL, "casacore's log",
+                             [] { LogSink::globalSink().filter(LogFilter(LogMessage::SEVERE)); }));
+}
 
 loom_status *loom_casa_open(const char *path, loom_casa **table) {
     return guarded(LOOM_E_DATA, "cannot open the table " + std::string(path),

@@ -56,6 +56,16 @@ def check_full_disk():
         print("full disk: %s %s" % (p.stdout, p.stderr))
 
 
+def check_without_home():
+    """As services are started: casacore wants a HOME, where there is none it is not the observation that is at fault."""
+    for what, env in (("none", {}), ("an empty one", {"HOME": ""}), ("one that is not there", {"HOME": "/nowhere/at/all"})):
+        p = subprocess.run([os.path.join(BIN, "gridloom"), "image", "base.ms", "-o", "home.fits", "--size", "32"], cwd=TMP, env=env, capture_output=True,
+                           text=True, timeout=120)
+        if p.returncode != 0 or p.stderr or not os.path.exists(os.path.join(TMP, "home.fits")):
+            failed.append("HOME: " + what)
+            print("HOME: %s: exit %d: %s" % (what, p.returncode, p.stderr))
+
+
 def main():
     shutil.rmtree(TMP, ignore_errors=True)
     os.makedirs(TMP)
@@ -120,7 +130,8 @@ def main():
 
     # The output.
     check("folder not there", ["base.ms", "-o", "nowhere/x.fits"], CANTCREAT, "nowhere/x.fits")
-    check("output is a folder", ["base.ms", "-o", "base.ms"], CANTCREAT, "base.ms")
+    check("output is a folder", ["all_flagged.ms", "-o", "base.ms"], CANTCREAT, "base.ms")
+    check("output is the observation", ["base.ms", "-o", "base.ms"], USAGE, "base.ms")
     check("png folder not there", ["base.ms", "--png", "nowhere/x.png"] + out, CANTCREAT, "nowhere/x.png")
     check("stats folder not there", ["base.ms", "--stats", "nowhere/x.json"] + out, CANTCREAT, "nowhere/x.json")
     check("empty output", ["base.ms", "-o", ""], USAGE, "--output", "empty")
@@ -136,6 +147,7 @@ def main():
     with open(os.path.join(TMP, "kept.fits")) as f:
         if f.read() != "precious\n":
             failed.append("the old file is gone")
+    check_without_home()
     shutil.rmtree(TMP)
     print("failed: " + ", ".join(failed) if failed else "ok")
     sys.exit(1 if failed else 0)

@@ -3,6 +3,7 @@
 #include "common/buffer.h"
 #include "common/paths.h"
 #include "common/signals.h"
+#include "io/ms.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ loom_status *cli_options(const cli_call *call, const loom_command_text *text, lo
     LOOM_TRY(loom_options_parse(text, options, call->argc, call->argv, rest, n_rest, done));
     for (loom_option *o = options; o->name; o++) {
         if (strcmp(o->name, "connect") == 0) default_daemon(o->to);
+        if (strcmp(o->name, "quiet") == 0 && *(const bool *)o->to) loom_ms_quiet();
     }
     for (loom_option *o = options; o->name && !*done; o++) {
         bool file = strcmp(o->name, "output") == 0 || strcmp(o->name, "png") == 0 || strcmp(o->name, "stats") == 0;

@@ -59,6 +59,8 @@ typedef struct loom_ms_info {
     bool has_corrected; /* there is a column CORRECTED_DATA of visibilities, whichever was chosen */
 } loom_ms_info;
 
+/* From now on casacore's own warnings are not printed. */
+void loom_ms_quiet(void);
 /* Opens and validates. Errors name what is wrong and what there is to choose from: no such file, not a MeasurementSet,
  * a missing table or column, no such field, spectral window or channels, no rows, ids out of range. */
 LOOM_MUST_USE loom_status *loom_ms_open(const char *path, const loom_ms_selection *selection, loom_source **source,
