@@ -3,7 +3,7 @@
 comments say, and the program is compiled unless they say otherwise.
 
 Comments: `-- input:`, `-- lengths:`, `-- sizes:`, `-- rows:`, `-- blocks:` as tests/weftgen/case.py reads them;
-`-- expect: VALUE` or `-- expect: PART = VALUE`, a part of the result; `-- expect: error WORDS`, what eval says;
+`-- expect: VALUE` or `-- expect: PART = VALUE`, a part of the result; `-- expect: error WORDS`, what eval and run say;
 `-- interpreted: WORDS`, the remark of a program that is not compiled; `-- memory: BYTES TRAVERSALS`, with as much memory for the
 worker it takes as many traversals, and the result is the same to the last bit."""
 # timeout: 600
@@ -61,6 +61,15 @@ def in_little_memory(farm, case, memory, traversals):
     return None
 
 
+def fails_too(farm, case, words):
+    """What is not an error with those words when the program is run, as it is in eval."""
+    for block in case.blocks:
+        code, said = farm.run(case.write(farm.folder) + case.outputs(farm.folder, "got")[0], block)
+        if code != 65 or words not in said:
+            return "run, block %d: expected an error with '%s': exit code %d: %s" % (block, words, code, said[-300:])
+    return None
+
+
 def check(farm, path):
     with open(path) as f:
         text = f.read()
@@ -69,6 +78,8 @@ def check(farm, path):
     if why and not why.startswith("skip"):
         return why
     wrong = expected(case, text, why)
+    for words in re.findall(r"^-- expect: error (.*)$", text, re.M):
+        wrong = wrong or fails_too(farm, case, words)
     if wrong:
         return wrong
     for memory, traversals in re.findall(r"^-- memory: (\S+) (\d+)$", text, re.M):

@@ -1,5 +1,6 @@
 /* Type rules, one function for each operation (or family of them). Written as in the table of operations in core.h. */
 #include "check.h"
+#include "compiler/ir/trap.h"
 #include <string.h>
 
 typedef struct rule {
@@ -244,6 +245,7 @@ static loom_status *check_loop_while(const rule *r) {
 static loom_status *check_assert(const rule *r) {
     REQUIRE(r, is_scalar(r, operand_type(r, 0), LOOM_BOOL), "its condition is %s, expected bool",
             text(r, operand_type(r, 0)));
+    REQUIRE(r, r->n->aux < LOOM_ASSERTIONS, "assertion %u does not exist", r->n->aux);
     return result_is(r, operand_type(r, 1));
 }
 

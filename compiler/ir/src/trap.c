@@ -62,6 +62,26 @@ static loom_trap_text slice_text(loom_trap trap, bool down) {
         down ? "slice from {a} of an array of length {b}" : "slice up to {a} of an array of length {b}", hint};
 }
 
+static loom_trap_text assertion_text(const loom_node *n) {
+    switch ((loom_assertion)n->aux) {
+    case LOOM_ASSERT_RANGE:
+        return (loom_trap_text){"a range that ends before it begins",
+                                "`..<` and `...` go up, `..>` goes down; `max` keeps the end from passing the start"};
+    case LOOM_ASSERT_RANGE_STEP:
+        return (loom_trap_text){"a range whose second element does not lie beyond its first in its direction",
+                                "`a..s..<b` goes up by s - a, `a..s..>b` down by a - s"};
+    case LOOM_ASSERT_UPDATE:
+        return (loom_trap_text){"an update of a slice that is not inside its array, or by another number of values",
+                                "`xs with [from:to] = ys` takes to - from values, 0 <= from <= to <= length xs"};
+    case LOOM_ASSERT_GROUPS:
+    case LOOM_ASSERT_GROUPS_MAP:
+        return (loom_trap_text){n->aux == LOOM_ASSERT_GROUPS ? "group_seq with a negative number of groups"
+                                                             : "group_map_seq with a negative number of groups",
+                                "groups are numbered from 0 to n - 1"};
+    default: return (loom_trap_text){"assertion failed", NULL};
+    }
+}
+
 loom_trap_text loom_trap_describe(loom_arena *arena, const loom_program *p, const loom_node *n, loom_trap trap,
                                   uint32_t detail) {
     switch (trap) {
@@ -74,13 +94,14 @@ loom_trap_text loom_trap_describe(loom_arena *arena, const loom_program *p, cons
         return (loom_trap_text){claim_format(arena, p, n, detail),
                                 "level 0 is the outermost; leave the size out of the type to claim nothing"};
     case LOOM_TRAP_PRIM: return (loom_trap_text){prim_format(arena, n), "test for it before, with `if` or `filter`"};
-    case LOOM_TRAP_ASSERT: return (loom_trap_text){"assertion failed", NULL};
+    case LOOM_TRAP_ASSERT: return assertion_text(n);
     case LOOM_TRAP_LENGTHS: return lengths_that_differ(n);
     case LOOM_TRAP_SLICE_ORDER:
     case LOOM_TRAP_SLICE_END: return slice_text(trap, detail != 0);
     case LOOM_TRAP_SLICE_STEP: return (loom_trap_text){"a slice with step 0", NULL};
     case LOOM_TRAP_UNFLATTEN:
-        return (loom_trap_text){"unflatten to {a} elements, but the array has {b}",
+        return (loom_trap_text){n->aux ? "reshape to {a} elements, but the array has {b}"
+                                       : "unflatten to {a} elements, but the array has {b}",
                                 "rows times their length must be the number of elements"};
     case LOOM_TRAP_COUNT: return (loom_trap_text){count_format(n), NULL};
     case LOOM_TRAP_EMPTY:

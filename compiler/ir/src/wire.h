@@ -16,6 +16,7 @@ static inline bool loom_wire_has_detail(uint32_t op) {
     case LOOM_OP_PRIM:
     case LOOM_OP_PROJECT:
     case LOOM_OP_CALL:
+    case LOOM_OP_ASSERT:
     case LOOM_OP_CLAIM:
     case LOOM_OP_DIM:
     case LOOM_OP_SLICE:
@@ -23,6 +24,7 @@ static inline bool loom_wire_has_detail(uint32_t op) {
     case LOOM_OP_PERMUTE:
     case LOOM_OP_SCATTER:
     case LOOM_OP_BACKPERMUTE:
+    case LOOM_OP_UNFLATTEN:
     case LOOM_OP_FFT:
     case LOOM_OP_SEQ_PERMUTE: return true;
     default: return false;

@@ -1,4 +1,5 @@
 /* The table of operations that the language knows; everything else is prelude, in Weft. */
+#include "compiler/ir/trap.h"
 #include "ops.h"
 #include <string.h>
 
@@ -54,7 +55,10 @@ static const syn_builtin builtins[] = {
     {"extent", 1, 0, loom_syn_op_extent},
     {"fft", 1, 0, loom_syn_op_fft},
     {"ifft", 1, 1, loom_syn_op_fft},
-    {"assert", 2, 0, loom_syn_op_assert},
+    {"assert", 2, LOOM_ASSERT_PROGRAM, loom_syn_op_assert},
+    {"assert_range", 2, LOOM_ASSERT_RANGE, loom_syn_op_assert},
+    {"assert_step", 2, LOOM_ASSERT_RANGE_STEP, loom_syn_op_assert},
+    {"assert_update", 2, LOOM_ASSERT_UPDATE, loom_syn_op_assert},
     {"convert_like", 2, 0, loom_syn_op_like},
     {"like", 2, 0, loom_syn_op_like},
     /* sequences */

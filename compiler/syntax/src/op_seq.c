@@ -1,5 +1,6 @@
 /* Sequence operations. None may stand in a function given to an array operation or to another sequence operation,
  * except in the body of group_seq. */
+#include "compiler/ir/trap.h"
 #include "ops.h"
 
 static bool allowed_here(const syn_call *c) {
@@ -154,10 +155,20 @@ static syn_body *keys_body(const syn_call *c, syn_ty *element) {
     return keys;
 }
 
+/* Argument 0: how many groups there are, not less than 0. */
+static syn_node *group_count(const syn_call *c, loom_assertion what) {
+    syn_elab *e = c->e;
+    syn_node *n = loom_syn_arg_i64(c, 0), *zero = loom_syn_i64(e, 0, c->span), *pair[2] = {zero, n};
+    syn_node *enough = loom_syn_prim(e, LOOM_PRIM_LE, e->scalars[LOOM_BOOL], 2, pair, c->span);
+    syn_node *counted = loom_syn_node2(e, LOOM_OP_ASSERT, n->type, enough, n, c->span);
+    counted->aux = what;
+    return counted;
+}
+
 /* group_seq n keys s (\k ys -> body): sequences may be worked on in the body. */
 syn_node *loom_syn_op_group_seq(const syn_call *c) {
     syn_elab *e = c->e;
-    syn_node *n = loom_syn_arg_i64(c, 0), *s = loom_syn_arg(c, 2);
+    syn_node *n = group_count(c, LOOM_ASSERT_GROUPS), *s = loom_syn_arg(c, 2);
     syn_ty *element = loom_syn_arg_seq(c, s, 2), *i64 = e->scalars[LOOM_I64];
     if (!allowed_here(c) || loom_syn_is_poison(element)) return loom_syn_op_poison(c);
     syn_body *keys = keys_body(c, element);
@@ -181,7 +192,7 @@ static bool is_mapped_group(const syn_node *n, const syn_node *ys) {
 /* group_map_seq n keys op ne s (\k ys -> zs): an element's contributions, combined in ascending k. */
 syn_node *loom_syn_op_group_map_seq(const syn_call *c) {
     syn_elab *e = c->e;
-    syn_node *n = loom_syn_arg_i64(c, 0), *ne = loom_syn_arg(c, 3), *s = loom_syn_arg(c, 4);
+    syn_node *n = group_count(c, LOOM_ASSERT_GROUPS_MAP), *ne = loom_syn_arg(c, 3), *s = loom_syn_arg(c, 4);
     syn_ty *element = loom_syn_arg_seq(c, s, 4), *i64 = e->scalars[LOOM_I64];
     if (!allowed_here(c) || loom_syn_is_poison(element)) return loom_syn_op_poison(c);
     syn_body *keys = keys_body(c, element);

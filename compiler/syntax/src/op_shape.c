@@ -20,8 +20,10 @@ syn_node *loom_syn_op_unflatten(const syn_call *c) {
     return loom_syn_node3(e, LOOM_OP_UNFLATTEN, loom_syn_ty_arrays(e, element, 2), n, m, xs, c->span);
 }
 
-static syn_node *unflatten(const syn_call *c, syn_node *n, syn_node *m, syn_node *xs) {
-    return loom_syn_node3(c->e, LOOM_OP_UNFLATTEN, loom_syn_ty_array(c->e, xs->type), n, m, xs, c->span);
+static syn_node *reshaped(const syn_call *c, syn_node *n, syn_node *m, syn_node *xs) {
+    syn_node *made = loom_syn_node3(c->e, LOOM_OP_UNFLATTEN, loom_syn_ty_array(c->e, xs->type), n, m, xs, c->span);
+    made->aux = 1; /* how an error names it */
+    return made;
 }
 
 /* `reshape n xs`, `reshape (n, m) xs`, `reshape (n, m, k) xs`: all elements of xs, in order. */
@@ -49,9 +51,9 @@ syn_node *loom_syn_op_reshape(const syn_call *c) {
         claim->aux = 1;
         return claim;
     }
-    if (k == 2) return unflatten(c, sizes[0], sizes[1], xs);
+    if (k == 2) return reshaped(c, sizes[0], sizes[1], xs);
     syn_node *outer = loom_syn_prim(e, LOOM_PRIM_MUL, i64, 2, sizes, c->span);
-    return unflatten(c, sizes[0], sizes[1], unflatten(c, outer, sizes[2], xs));
+    return reshaped(c, sizes[0], sizes[1], reshaped(c, outer, sizes[2], xs));
 }
 
 syn_node *loom_syn_op_concat(const syn_call *c) {
@@ -120,7 +122,9 @@ syn_node *loom_syn_op_assert(const syn_call *c) {
                        "`assert` cannot guard a sequence");
         return loom_syn_op_poison(c);
     }
-    return loom_syn_node2(c->e, LOOM_OP_ASSERT, value->type, condition, value, c->span);
+    syn_node *n = loom_syn_node2(c->e, LOOM_OP_ASSERT, value->type, condition, value, c->span);
+    n->aux = c->variant;
+    return n;
 }
 
 /* like y x: x converted to the type of y. */

@@ -58,7 +58,7 @@ typedef struct loom_type {
     X(IF, "if", 1, 2, 0, "condition; then-body, else-body, no parameters")                                             \
     X(LOOP_FOR, "for", 2, 1, 0, "count n (i64), initial state; body (i, state) -> state")                              \
     X(LOOP_WHILE, "while", 1, 2, 0, "initial state; test body (state) -> bool, step body (state) -> state")            \
-    X(ASSERT, "assert", 2, 0, 0, "condition, value: the value, or an error")                                           \
+    X(ASSERT, "assert", 2, 0, 0, "condition, value: the value, or an error; aux: loom_assertion, what is said")        \
     X(CLAIM, "claim", -1, 0, 0,                                                                                        \
       "array, then one i64 per claimed level; aux = bit mask of claimed levels (bit 0 outermost)")                     \
     X(DIM, "dim", 1, 0, 0, "i64: extent of level aux of an array, by first rows; 0 where there is no row")             \

@@ -25,6 +25,17 @@ typedef enum loom_trap {
     LOOM_TRAP_EMPTY,       /* none: fold1 of an empty array */
 } loom_trap;
 
+/* Who asserts, aux of an ASSERT node: what is said where it does not hold. */
+typedef enum loom_assertion {
+    LOOM_ASSERT_PROGRAM,    /* the program's own `assert` */
+    LOOM_ASSERT_RANGE,      /* a range ends after its start */
+    LOOM_ASSERT_RANGE_STEP, /* its second element lies beyond its first */
+    LOOM_ASSERT_UPDATE,     /* a slice that is replaced is inside its array, and of the new values' length */
+    LOOM_ASSERT_GROUPS,     /* group_seq: how many there are */
+    LOOM_ASSERT_GROUPS_MAP, /* group_map_seq: the same */
+    LOOM_ASSERTIONS
+} loom_assertion;
+
 typedef struct loom_trap_text {
     const char *format, *hint; /* hint: may be NULL */
 } loom_trap_text;
