@@ -1,6 +1,6 @@
 /* Invariants: a child is ready (no job), at work (one job) or ending (killed, waiting for its handles to close). A job
- * is waiting in the queue or with one child. A child's memory goes when all its handles are closed; the pool's when the
- * last child is gone after destroy. */
+ * is waiting in the queue or with one child; one whose child was ended from outside goes back into the queue. A child's
+ * memory goes when all its handles are closed; the pool's when the last child is gone after destroy. */
 #include "compile_pool.h"
 #include "common/buffer.h"
 #include "common/log.h"
@@ -39,6 +39,8 @@ struct loom_compile_job {
     size_t length;
     loom_compile_done done;
     void *user;
+    int killed;          /* how often its child was ended from outside */
+    uint64_t not_before; /* of the loop's clock, ms */
 };
 
 struct loom_compile_pool {
@@ -53,6 +55,7 @@ struct loom_compile_pool {
 };
 
 static void kick(loom_compile_pool *pool);
+static void on_kick(uv_timer_t *timer);
 static void free_pool_if_done(loom_compile_pool *pool);
 
 /* ---- children ---- */
@@ -146,6 +149,34 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer) {
     }
 }
 
+/* Ended from outside, as by somebody who needs the memory, and not by what it was compiling: worth another try. (One
+ * that was killed because it closed its output looks the same.) */
+#define KILLED_TRIES    3
+#define KILLED_PAUSE_MS 500
+
+static bool ended_from_outside(int signal) {
+    return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
+}
+
+static void enqueue(loom_compile_pool *pool, loom_compile_job *job) {
+    job->next = NULL;
+    *pool->last = job;
+    pool->last = &job->next;
+    kick(pool);
+}
+
+static bool try_again(child *c) {
+    loom_compile_job *job = c->job;
+    if (!job || c->pool->closing || ++job->killed >= KILLED_TRIES) return false;
+    job->not_before = uv_now(c->pool->loop) + KILLED_PAUSE_MS * (uint64_t)job->killed;
+    job->child = NULL;
+    c->job = NULL;
+    c->pool->n_working--;
+    end_child(c);
+    enqueue(c->pool, job);
+    return true;
+}
+
 static void on_child_exit(uv_process_t *process, int64_t status, int signal) {
     child *c = process->data;
     c->spawned = false;
@@ -154,6 +185,7 @@ static void on_child_exit(uv_process_t *process, int64_t status, int signal) {
         end_child(c);
         return;
     }
+    if (ended_from_outside(signal) && try_again(c)) return;
     loom_status *error;
     if (signal == SIGXCPU) {
         error = loom_error(LOOM_E_LIMIT, "compiling took more than %llu seconds of processor time",
@@ -255,14 +287,33 @@ static void give(child *c, loom_compile_job *job) {
     uv_timer_start(&c->timer, on_timeout, (uint64_t)(c->pool->limits.seconds * 1000), 0);
 }
 
+static void dequeue(loom_compile_pool *pool, loom_compile_job *job) {
+    for (loom_compile_job **at = &pool->queue; *at; at = &(*at)->next) {
+        if (*at != job) continue;
+        *at = job->next;
+        if (!*at) pool->last = at;
+        return;
+    }
+}
+
+/* The first that need not pause; where all do, the kick comes when the first of them is over. */
+static loom_compile_job *first_due(loom_compile_pool *pool) {
+    uint64_t now = uv_now(pool->loop), soonest = UINT64_MAX;
+    for (loom_compile_job *job = pool->queue; job; job = job->next) {
+        if (job->not_before <= now) return job;
+        if (job->not_before < soonest) soonest = job->not_before;
+    }
+    if (pool->queue) uv_timer_start(&pool->kick, on_kick, soonest - now, 0);
+    return NULL;
+}
+
 static void start_next(loom_compile_pool *pool) {
-    while (!pool->closing && pool->queue && pool->n_working < pool->at_once) {
-        loom_compile_job *job = pool->queue;
+    loom_compile_job *job;
+    while (!pool->closing && pool->n_working < pool->at_once && (job = first_due(pool))) {
         loom_status *error = NULL;
         child *c = ready_child(pool);
         if (!c) c = spawn(pool, &error);
-        pool->queue = job->next;
-        if (!pool->queue) pool->last = &pool->queue;
+        dequeue(pool, job);
         if (c) {
             give(c, job);
         } else {
@@ -301,9 +352,7 @@ loom_compile_job *loom_compile_pool_submit(loom_compile_pool *pool, char *reques
                                            loom_compile_done done, void *user) {
     loom_compile_job *job = loom_xcalloc(1, sizeof *job);
     *job = (loom_compile_job){.pool = pool, .request = request, .length = length, .done = done, .user = user};
-    *pool->last = job;
-    pool->last = &job->next;
-    kick(pool);
+    enqueue(pool, job);
     return job;
 }
 
@@ -317,12 +366,7 @@ void loom_compile_pool_cancel(loom_compile_job *job) {
         /* The request may still be in the pipe's hands: it goes with the child's handles. */
         end_child(c);
     } else {
-        for (loom_compile_job **at = &pool->queue; *at; at = &(*at)->next) {
-            if (*at != job) continue;
-            *at = job->next;
-            if (!*at) pool->last = at;
-            break;
-        }
+        dequeue(pool, job);
     }
     free(job->request);
     free(job);

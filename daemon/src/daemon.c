@@ -285,6 +285,7 @@ static bool same_folder(const char *a, const char *b) {
 
 static loom_status *make_spools(loom_daemon *d) {
     const char *spool = d->options.spool, *store = d->options.store;
+    d->made_spool = spool && access(spool, F_OK) < 0;
     if (spool) LOOM_TRY(loom_make_directories(spool, 0700));
     if (spool && !same_folder(spool, store)) {
         LOOM_TRY(lock_folder(spool, &d->spool_lock));
@@ -294,6 +295,7 @@ static loom_status *make_spools(loom_daemon *d) {
 }
 
 static loom_status *open_store(loom_daemon *d) {
+    d->made_store = access(d->options.store, F_OK) < 0;
     LOOM_TRY(loom_make_directories(d->options.store, 0700));
     LOOM_TRY(lock_folder(d->options.store, &d->store_lock));
     LOOM_TRY(make_spools(d));
@@ -390,6 +392,12 @@ static void prepare_handles(loom_daemon *d) {
     }
 }
 
+/* One that could not start leaves what was there before; another's lock says that the folder is not ours after all. */
+static void remove_new_folders(const loom_daemon *d) {
+    if (d->made_spool && d->spool_lock >= 0) loom_remove_tree(d->options.spool);
+    if (d->made_store && d->store_lock >= 0) loom_remove_tree(d->options.store);
+}
+
 static void release(loom_daemon *d) {
     for (size_t i = d->workers.n; i > 0; i--) loom_worker_lost(d->workers.at[i - 1], "the daemon stops");
     for (size_t i = d->clients.n; i > 0; i--) loom_client_lost(d->clients.at[i - 1], "the daemon stops");
@@ -423,6 +431,7 @@ loom_status *loom_daemon_run(const loom_daemon_options *options) {
     if (status) stop(&d, "it could not start");
     uv_run(&d.loop, UV_RUN_DEFAULT);
     bool orphaned = d.orphaned;
+    if (status) remove_new_folders(&d);
     release(&d);
     remove_socket_file(&d);
     for (size_t i = 0; orphaned && i < options->n_scratch; i++) loom_remove_tree(options->scratch[i]);

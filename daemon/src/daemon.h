@@ -277,6 +277,7 @@ struct loom_daemon {
     loom_list workers, clients, jobs;
     size_t turn; /* round robin over jobs */
     bool stopping, changed, orphaned;
+    bool made_store, made_spool; /* the folder was not there before */
 };
 
 /* daemon.c */
@@ -301,6 +302,7 @@ void loom_peers_check(loom_daemon *d); /* every tick: who fell silent */
 
 /* watch.c: tells at once when a process of this host ends. NULL where it cannot be watched. */
 struct loom_death_watch *loom_death_watch_create(uv_loop_t *loop, int64_t pid, void (*died)(void *user), void *user);
+void loom_death_watch_kill(struct loom_death_watch *watch); /* ends the process; NULL is fine */
 void loom_death_watch_destroy(struct loom_death_watch *watch);
 
 /* job.c */

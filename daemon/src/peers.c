@@ -198,6 +198,13 @@ void loom_worker_lost(loom_worker *w, const char *why) {
     loom_daemon_changed(d);
 }
 
+/* A worker that does not answer any more. One of this daemon's own parent is ended, so that its parent, who sees only
+ * deaths, starts it again; others may come back and say Hello. */
+static void give_up(loom_worker *w, const char *why) {
+    if (w->daemon->options.parent) loom_death_watch_kill(w->watch);
+    loom_worker_lost(w, why);
+}
+
 void loom_client_lost(loom_client *c, const char *why) {
     loom_daemon *d = c->daemon;
     loom_log(LOOM_LOG_INFO, "client of process %" PRId64 " is gone: %s", c->pid, why);
@@ -217,7 +224,7 @@ void loom_peer_unreachable(loom_daemon *d, const unsigned char *identity, size_t
     for (size_t i = 0; i < d->workers.n; i++) {
         loom_worker *w = d->workers.at[i];
         if (!same(&w->peer, identity, length)) continue;
-        loom_worker_lost(w, "its connection is gone");
+        give_up(w, "its connection is gone");
         return;
     }
     /* A client may be connecting anew under another identity: only silence or its death end it. */
@@ -228,7 +235,7 @@ static void check_deadlines(loom_daemon *d, double now) {
         loom_worker *w = d->workers.at[i];
         loom_task *task = w->tasks.n ? w->tasks.at[0] : NULL;
         if (!task || now - task->progressed < LOOM_LEASE_DEADLINE) continue;
-        loom_worker_lost(w, "it sends beats and does nothing");
+        give_up(w, "it sends beats and does nothing");
         return; /* the list has changed; the next tick goes on */
     }
 }
@@ -237,7 +244,7 @@ void loom_peers_check(loom_daemon *d) {
     double now = loom_seconds(), patience = LOOM_BEAT_SECONDS * LOOM_BEATS_MISSED;
     for (size_t i = d->workers.n; i > 0; i--) {
         loom_worker *w = d->workers.at[i - 1];
-        if (now - w->last_seen > patience) loom_worker_lost(w, "it fell silent");
+        if (now - w->last_seen > patience) give_up(w, "it fell silent");
     }
     for (size_t i = d->clients.n; i > 0; i--) {
         loom_client *c = d->clients.at[i - 1];

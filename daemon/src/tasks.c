@@ -137,7 +137,10 @@ void loom_stage_fence(loom_job_stage *stage, loom_epoch epoch, const loom_job_pl
     loom_ledger_fence(stage->ledger, epoch, &freed);
     stage->releases += freed;
     if (freed) {
-        loom_log(LOOM_LOG_WARN, "job %" PRIu64 ": %" PRId64 " blocks are free again", stage->job->id, freed);
+        /* Not of note where the job ends with an error; a worker that is still there has told its own. */
+        bool expected = worker || stage->error || stage->job->ending;
+        loom_log(expected ? LOOM_LOG_INFO : LOOM_LOG_WARN, "job %" PRIu64 ": %" PRId64 " blocks are free again",
+                 stage->job->id, freed);
     }
     if (!worker) return;
     Wire__Epoch wire = WIRE__EPOCH__INIT;

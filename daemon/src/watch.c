@@ -43,6 +43,10 @@ struct loom_death_watch *loom_death_watch_create(uv_loop_t *loop, int64_t pid, v
     return watch;
 }
 
+void loom_death_watch_kill(struct loom_death_watch *watch) {
+    if (watch) syscall(SYS_pidfd_send_signal, watch->fd, SIGKILL, NULL, 0);
+}
+
 void loom_death_watch_destroy(struct loom_death_watch *watch) {
     if (watch) uv_close((uv_handle_t *)&watch->poll, on_closed);
 }

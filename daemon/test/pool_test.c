@@ -89,6 +89,53 @@ LOOM_TEST(pool, a_crash_is_an_error) {
     tear_down(&r);
 }
 
+/* How often a program that reads its request has begun with it. */
+#define COUNTED "head -c 8 >/dev/null; t=$(head -c 5); echo x >>$0.tries; n=$(wc -l <$0.tries); "
+
+static long long tries(const rig *r) {
+    char *path = loom_xprintf("%s.tries", r->program), *text;
+    size_t length;
+    LOOM_OK(loom_file_read(path, 1 << 20, &text, &length));
+    free(text);
+    free(path);
+    return (long long)length / 2;
+}
+
+LOOM_TEST(pool, a_child_that_is_killed_is_tried_again) {
+    rig r;
+    set_up(&r,
+           COUNTED "test $n -lt 3 && kill -KILL $$; "
+                   "printf '\\005\\000\\000\\000\\000\\000\\000\\000'; printf %s \"$t\"",
+           loom_compile_default_limits);
+    submit(&r);
+    run_until(&r, 1);
+    LOOM_CHECK_EQ_INT(r.answers, 1);
+    LOOM_CHECK_STR(r.text, "hello");
+    LOOM_CHECK_EQ_INT(tries(&r), 3);
+    tear_down(&r);
+}
+
+LOOM_TEST(pool, one_that_is_always_killed_is_an_error) {
+    rig r;
+    set_up(&r, COUNTED "kill -KILL $$", loom_compile_default_limits);
+    submit(&r);
+    run_until(&r, 1);
+    LOOM_CHECK_EQ_INT(r.code, LOOM_E_INTERNAL);
+    LOOM_CHECK_HAS(r.text, "signal 9");
+    LOOM_CHECK_EQ_INT(tries(&r), 3);
+    tear_down(&r);
+}
+
+LOOM_TEST(pool, one_that_ends_itself_is_not_tried_again) {
+    rig r;
+    set_up(&r, COUNTED "kill -ABRT $$", loom_compile_default_limits);
+    submit(&r);
+    run_until(&r, 1);
+    LOOM_CHECK_HAS(r.text, "signal 6");
+    LOOM_CHECK_EQ_INT(tries(&r), 1);
+    tear_down(&r);
+}
+
 LOOM_TEST(pool, an_end_without_an_answer_is_an_error) {
     rig r;
     set_up(&r, "head -c 13 >/dev/null; printf abc; exit 3", loom_compile_default_limits);

@@ -85,13 +85,15 @@ def freeze_midway(p, endpoint, traversal, delay):
     return None
 
 
-def midway(traversal, part, out, fault):
-    """Runs an image with two workers and calls fault(endpoint, pids) when about `part` of the traversal is done."""
+def midway(traversal, part, out, fault, endpoint=None):
+    """Runs an image with two workers, its own or those of a daemon, and calls fault(endpoint, pids) when about `part` of the
+    traversal is done."""
+    where = ["--connect", endpoint] if endpoint else ["--workers", "2", "--threads", "1"]
     delay = part * quick["seconds"]["traversal"] / 2
     for _ in range(8):
-        p = start(out, "--workers", "2", "--threads", "1")
+        p = start(out, *where)
         try:
-            frozen = freeze_midway(p, None, traversal, delay)
+            frozen = freeze_midway(p, endpoint, traversal, delay)
             if frozen:
                 fault(*frozen)
                 same(out, finish(p))
@@ -174,8 +176,15 @@ def kill_all(_, pids):
         os.kill(pid, signal.SIGKILL)
 
 
+def silence_all(endpoint, pids):
+    """Those of a command are ended, and started again as if they had died."""
+    wait_for("other workers in place of silent ones",
+             lambda: {w["pid"] for w in (ask("workers", endpoint) or {"workers": []})["workers"]} - set(pids), 120)
+    wait_for("the end of silent workers", lambda: not any(os.path.exists("/proc/%d" % pid) for pid in pids))
+
+
 def silence_one(endpoint, pids):
-    """It comes back when its work has been given to the other: what it still holds must not be counted twice."""
+    """Of a daemon that others start workers of: it comes back when its work has been given to the other: what it still holds must not be counted twice."""
     resume(pids[1:])
     wait_for("a worker taken for dead", lambda: len(ask("workers", endpoint)["workers"]) < 2, 120)
     resume(pids)
@@ -183,6 +192,20 @@ def silence_one(endpoint, pids):
 
 def spawn_worker(endpoint):
     return subprocess.Popen([exe("gridloom-worker"), "--connect", endpoint, "--threads", "1"])
+
+
+def one_comes_back():
+    endpoint = "ipc://" + os.path.join(TMP, "control")
+    started = [subprocess.Popen([exe("gridloomd"), "--listen", endpoint, "--store", os.path.join(TMP, "store")])]
+    try:
+        wait_for("the daemon", lambda: ask("status", endpoint) is not None)
+        started += [spawn_worker(endpoint), spawn_worker(endpoint)]
+        wait_for("two workers", lambda: len(ask("workers", endpoint)["workers"]) == 2)
+        midway(GRIDDING, 0.2, "silent.fits", silence_one, endpoint)
+    finally:
+        for q in reversed(started):
+            q.kill()
+            q.wait()
 
 
 def the_only_one_is_killed():
@@ -230,7 +253,8 @@ quick = finish(start("quick.fits", "--workers", "2", "--threads", "1"))
 tests = [("one of two is killed, %s at %g" % w, lambda w=w: midway(*w, "killed.fits", kill_one))
          for w in ((COUNTING, 0.1), (GRIDDING, 0), (GRIDDING, 0.3), (GRIDDING, 0.6))]
 tests.append(("all are killed", lambda: midway(GRIDDING, 0.3, "killed.fits", kill_all)))
-tests.append(("one falls silent", lambda: midway(GRIDDING, 0.2, "silent.fits", silence_one)))
+tests.append(("all fall silent", lambda: midway(GRIDDING, 0.2, "silent.fits", silence_all)))
+tests.append(("one falls silent and comes back", one_comes_back))
 tests.append(("the only one is killed", the_only_one_is_killed))
 for what, test in tests:
     began = time.monotonic()

@@ -3,7 +3,7 @@
 Nothing takes longer than two seconds to end, and nothing is left."""
 # timeout: 400
 # sanitize: asan tsan
-import json, os, signal, subprocess, sys, time
+import json, os, shutil, signal, subprocess, sys, time
 import numpy as np
 
 BIN = os.environ["GRIDLOOM_BIN"]
@@ -112,6 +112,19 @@ time.sleep(0.5)
 p.kill()
 finish(p)
 nothing_left("a client killed outright")
+p = start("gridloom", *SLOW_JOB)
+wait_for(lambda: [q for q in processes() if "gridloom-worker" in q], "a worker")
+time.sleep(0.5)
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        command = open("/proc/%s/cmdline" % pid).read()
+    except OSError:
+        continue
+    if "gridloom-worker" in command.split("\0")[0] and TMP in command:
+        os.kill(int(pid), signal.SIGSTOP)
+p.kill()
+finish(p)
+nothing_left("a client killed outright whose worker is stopped")
 check(not os.path.exists(path("never.npy")), "an output of a job that was cancelled")
 
 # A daemon with two workers, four jobs at once.
@@ -165,6 +178,17 @@ for command, want in ((["gridloomd", "--listen", "tcp://127.0.0.1:4711", "--stor
                       (["gridloom", "status", "--connect", "ipc://" + path("nobody")], 69)):
     code, out, err = finish(start(*command), 60)
     check(code == want and "error: " in err, "%s: exit %d, not %d: %s" % (" ".join(command), code, want, err))
+
+for folder, kept in (("new", False), ("old", True)):
+    shutil.rmtree(path(folder), ignore_errors=True)
+    if kept:
+        os.makedirs(path(folder))
+    code, out, err = finish(start("gridloomd", "--listen", "ipc://" + path("nowhere/control"), "--store", path(folder)), 60)
+    check(code != 0 and os.path.exists(path(folder)) == kept, "a daemon that cannot listen: exit %d, its store %s" % (code, folder))
+p = start("gridloom-worker", "--connect", "ipc://" + path("nobody"))
+time.sleep(4 * SLOW)
+code, err = ends(p, signal.SIGTERM, 2, "a worker that waits")
+check("waiting for a daemon at ipc://" + path("nobody") in err, "a worker that waits says: " + err)
 
 for f in failed:
     print("failed:", f)

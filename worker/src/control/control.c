@@ -163,6 +163,11 @@ static void on_beat(uv_timer_t *timer) {
         loom_control_stop(c, "the daemon is gone");
         return;
     }
+    if (!c->registered && !c->told_waiting && !c->options.parent) {
+        c->told_waiting = true;
+        loom_log(LOOM_LOG_WARN, "waiting for a daemon at %s, %.0f s at most", c->options.connect,
+                 LOOM_DAEMON_PATIENCE - silent);
+    }
     send_beat(c);
     loom_feed_check(c);
     if (c->stuck_beats >= LOOM_STUCK_BEATS) loom_control_stop(c, "the executor is stuck");
@@ -558,7 +563,8 @@ loom_status *loom_control_run(const loom_control_options *options) {
     LOOM_TRY(loom_endpoint_check(options->connect, options->insecure));
     loom_control c = {.options = *options, .last_reply = loom_seconds()};
     signal(SIGPIPE, SIG_IGN);
-    if (options->parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
+    /* Nobody is left for whom it could end in order; one that is stopped would not see a SIGTERM. */
+    if (options->parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (c.options.threads == 0) c.options.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     c.memory = options->memory;
     if (!c.memory) c.memory = loom_machine_worker_memory(1);

@@ -154,7 +154,7 @@ struct loom_control {
     loom_socket *socket;
     uint64_t instance, sequence;
     uint64_t hello_sequence; /* of the last beat before the last Hello */
-    bool registered;
+    bool registered, told_waiting;
     double last_reply, last_beat;
     double busy_seconds; /* processor time of the other threads, at the last beat */
     uint64_t signs;      /* of life: beats before which they were busy or waited for blocks */
