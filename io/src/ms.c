@@ -78,9 +78,11 @@ static loom_status *open_tables(opening *o) {
     };
     loom_status *status = loom_casa_open(o->path, &o->main);
     if (status) return incomplete(status, o->path);
-    if (!loom_casa_describe(o->main, "DATA_DESC_ID").exists || !loom_casa_describe(o->main, "UVW").exists) {
-        return loom_error(LOOM_E_DATA, "%s is not a MeasurementSet: it is a table without DATA_DESC_ID and UVW",
-                          o->path);
+    bool description = loom_casa_describe(o->main, "DATA_DESC_ID").exists,
+         uvw = loom_casa_describe(o->main, "UVW").exists;
+    if (!description || !uvw) {
+        return loom_error(LOOM_E_DATA, "%s is not a MeasurementSet: it is a table without %s%s%s", o->path,
+                          description ? "" : "DATA_DESC_ID", description || uvw ? "" : " and ", uvw ? "" : "UVW");
     }
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         status = loom_casa_subtable(o->main, tables[i].name, tables[i].to);

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tarfile
 
+from casacore import tables
+
 BIN = os.environ["GRIDLOOM_BIN"]
 TMP = os.path.join(os.environ["LOOM_TMP"], "cli_image_errors")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -111,6 +113,10 @@ def main():
     # The observation.
     check("no such file", ["nothing.ms"] + out, NOINPUT, "no such file", "nothing.ms")
     check("a file", ["file.ms"] + out, DATA, "not a MeasurementSet", "file.ms")
+    tables.table(os.path.join(TMP, "some.ms"), tables.maketabdesc([tables.makescacoldesc("DATA_DESC_ID", 0)]), ack=False).close()
+    check("a table without UVW", ["some.ms"] + out, DATA, "not a MeasurementSet", "without UVW")
+    tables.table(os.path.join(TMP, "other.ms"), tables.maketabdesc([tables.makescacoldesc("X", 0)]), ack=False).close()
+    check("another table", ["other.ms"] + out, DATA, "not a MeasurementSet", "without DATA_DESC_ID and UVW")
     check("empty directory", ["empty_directory.ms"] + out, DATA, "not a MeasurementSet")
     check("missing table", ["missing_table_file.ms"] + out, DATA, "SPECTRAL_WINDOW")
     check("no rows", ["zero_rows.ms"] + out, DATA, "no rows")
