@@ -222,10 +222,11 @@ static double result_bytes(const image_request *r) {
 }
 
 static loom_status *too_little(const image_request *r, double needed, double there, const char *where) {
-    return loom_error(LOOM_E_MEMORY,
-                      "--size %s: an image of %" PRId64 " x %" PRId64
-                      " pixels needs at least %.0f MiB %s, there are %s",
-                      r->size_text, r->nx, r->ny, whole_mib(needed), where, image_bytes_text(there));
+    char mib[32];
+    snprintf(mib, sizeof mib, "%.0f MiB", whole_mib(needed));
+    return loom_error(
+        LOOM_E_MEMORY, "--size %s: an image of %" PRId64 " x %" PRId64 " pixels needs at least %s of memory%s %s",
+        r->size_text, r->nx, r->ny, needed < 0x1p34 ? mib : image_bytes_text(needed), where, image_bytes_text(there));
 }
 
 loom_status *image_note_memory(const image_request *r, loom_status *status) {
@@ -240,7 +241,7 @@ loom_status *image_note_memory(const image_request *r, loom_status *status) {
 loom_status *image_check_memory(const image_request *r) {
     double result = result_bytes(r), machine = (double)loom_machine_memory();
     if (result > machine) {
-        return loom_status_note(too_little(r, result, machine, "for all planes that are written"),
+        return loom_status_note(too_little(r, result, machine, " for all planes that are written, there are"),
                                 "hint: make fewer pixels, or fewer planes at a time");
     }
     if (r->where.connect) return NULL; /* the workers' memory is theirs to know */
@@ -248,5 +249,5 @@ loom_status *image_check_memory(const image_request *r) {
         r->where.memory ? (double)r->where.memory : (double)loom_machine_worker_memory((unsigned)r->where.workers);
     double needed = memory_of_plane(r).least;
     if (needed <= limit) return NULL;
-    return image_note_memory(r, too_little(r, needed, limit, r->where.memory ? "of --memory" : "in a worker"));
+    return image_note_memory(r, too_little(r, needed, limit, r->where.memory ? ", --memory gives" : ", a worker has"));
 }
