@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon.h"
+#include "proto/wire.h"
 #include <inttypes.h>
 
 /* A reply decoded: plan and object are copied out of it. */
@@ -177,9 +178,10 @@ static void on_stage(void *user, loom_status *error, const void *bytes, size_t l
         for (uint32_t i = 0; i < reply->n_remarks; i++) loom_job_remark(job, reply->remarks[i]);
     } else if (loom_compile_steps_down(error, job->debug)) {
         char *why = loom_status_text(error);
-        char *remark = loom_xprintf("%s: interpreted, because it could not be compiled: %s",
+        char *remark = loom_xprintf("%s: " LOOM_REMARK_NOT_COMPILED ": %s",
                                     plan->stage->graph->label ? plan->stage->graph->label : "a stage", why);
-        loom_log(LOOM_LOG_WARN, "job %" PRIu64 ": %s", job->id, remark);
+        /* The client tells it; the log is for who runs the daemon. */
+        loom_log(job->daemon->options.parent ? LOOM_LOG_INFO : LOOM_LOG_WARN, "job %" PRIu64 ": %s", job->id, remark);
         loom_job_remark(job, remark);
         free(remark);
         free(why);

@@ -67,6 +67,33 @@ def check(name, program, rule, explained):
         print("%s: explain says %s" % (name, p.stdout.strip()))
 
 
+def check_not_compiled():
+    """The compiler is killed whenever it works on a stage: three times, then the stage is interpreted, and its user is told."""
+    folder = os.path.join(TMP, "bin")
+    os.makedirs(folder)
+    for name in ("gridloomd", "gridloom-worker"):
+        shutil.copy(os.path.join(BIN, name), os.path.join(folder, name))  # links would lead it to its own compiler
+    compiler = os.path.join(folder, "gridloom-compile")
+    with open(compiler, "w") as f:
+        f.write("#!/bin/sh\nmkdir %s/graph 2>/dev/null && exec %s/gridloom-compile\ntest $(head -c 8 | wc -c) = 8 || exit 0\necho x >>%s/killed\nkill -KILL $$\n"
+                % (TMP, BIN, TMP))
+    os.chmod(compiler, 0o755)
+    with open(os.path.join(TMP, "p.weft"), "w") as f:
+        f.write("entry main (s: seq i64) : i64 = fold_seq (+) 0 s\n")
+    for more, told in ([], True), (["--remarks"], True), (["--quiet"], False):
+        for left in ("graph", "killed"):
+            path = os.path.join(TMP, left)
+            os.rmdir(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
+        p = subprocess.run([os.path.join(BIN, "gridloom"), "run", "p.weft", "--stream", "s=i.npy"] + more, cwd=TMP, capture_output=True, text=True,
+                           timeout=100, env=dict(os.environ, GRIDLOOM_BIN=folder, XDG_CACHE_HOME=os.path.join(TMP, "cache")))
+        with open(os.path.join(TMP, "killed")) as f:
+            killed = len(f.readlines())
+        said = len(re.findall("interpreted, because it could not be compiled: .*signal 9", p.stderr))
+        if p.returncode or killed != 3 or said != told or not told and p.stderr:
+            failed.append("not compiled")
+            print("a compiler that is killed: %d times, exit %d: %s" % (killed, p.returncode, p.stderr))
+
+
 def main():
     shutil.rmtree(TMP, ignore_errors=True)
     os.makedirs(TMP)
@@ -74,6 +101,7 @@ def main():
         np.save(os.path.join(TMP, name), x)
     for case in CASES:
         check(*case)
+    check_not_compiled()
     shutil.rmtree(TMP)
     print("failed: " + ", ".join(failed) if failed else "ok")
     sys.exit(1 if failed else 0)

@@ -122,6 +122,7 @@ static loom_status *run_plane(imaging *m, image_plane *plane) {
     const char *entry = m->request.epsilon >= 1e-5 ? "image_f32" : "image_f64";
     const char *with_kernels = m->request.epsilon >= 1e-5 ? "aterm_f32" : "aterm_f64";
     LOOM_TRY(image_job_run(&m->job, m->job.kernels ? with_kernels : entry, plane, false, &plane->result));
+    cli_warn(&m->request.where, plane->result);
     add_to_total(m, plane->result);
     LOOM_TRY(image_read_counts(&m->request, plane->result->value, &plane->counts));
     LOOM_TRY(image_check_result(&m->request, plane->result));

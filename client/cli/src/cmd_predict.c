@@ -234,6 +234,7 @@ static loom_status *predict(prediction *p) {
     LOOM_TRY(open_all(p));
     warn(p);
     LOOM_TRY(run_job(p));
+    cli_warn(&p->request.where, p->result);
     LOOM_TRY(write_column(p));
     if (p->request.json) {
         print_json(p);

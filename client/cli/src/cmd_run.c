@@ -201,8 +201,8 @@ static loom_status *submit(const run *r, loom_session *session, loom_job_result 
     return status;
 }
 
-static void print_remarks(const run *r, const loom_job_result *result) {
-    for (size_t i = 0; r->remarks && i < result->n_remarks; i++) fprintf(stderr, "remark: %s\n", result->remarks[i]);
+static void print_remarks(const loom_job_result *result) {
+    for (size_t i = 0; i < result->n_remarks; i++) fprintf(stderr, "remark: %s\n", result->remarks[i]);
 }
 
 static loom_status *run_on_workers(const run *r) {
@@ -212,7 +212,7 @@ static loom_status *run_on_workers(const run *r) {
     loom_status *status = with_lengths(r, submit(r, session, &result));
     loom_session_close(session);
     if (!status) {
-        print_remarks(r, result);
+        r->remarks ? print_remarks(result) : cli_warn(&r->where, result);
         status = deliver(r, result->value, result);
     }
     loom_job_result_free(result);

@@ -68,6 +68,10 @@ static void on_part(loom_session *s, const Wire__Part *m) {
     *at = part;
 }
 
+bool loom_remark_is_warning(const char *remark) {
+    return strstr(remark, LOOM_REMARK_NOT_COMPILED) != NULL;
+}
+
 static loom_job_result *take_result(const Wire__JobEnd *m) {
     loom_job_result *r = loom_xcalloc(1, sizeof *r);
     r->releases = m->releases;

@@ -129,6 +129,8 @@ LOOM_MUST_USE loom_status *loom_session_wait(loom_session *session, uint64_t job
 /* submit and wait. */
 LOOM_MUST_USE loom_status *loom_session_run(loom_session *session, const loom_job_description *description,
                                             loom_job_result **result);
+/* Of a remark: a stage was slow though its program could be compiled. A user is to see it unasked. */
+bool loom_remark_is_warning(const char *remark);
 void loom_job_result_free(loom_job_result *result); /* NULL is fine */
 
 /* ---- what a daemon is doing ---- */
