@@ -167,7 +167,10 @@ static loom_status *eval_while(evaluation *ev, const loom_node *n, slot *result)
 }
 
 static loom_status *eval_assert(evaluation *ev, const loom_node *n, slot *result) {
-    if (!operand(ev, n, 0).b) return fail_trap(ev, n, LOOM_TRAP_ASSERT, 0, 0, 0);
+    if (!operand(ev, n, 0).b) {
+        int64_t a = loom_assertion_counts(n->aux) ? operand_i64(ev, n, 1) : 0;
+        return fail_trap(ev, n, LOOM_TRAP_ASSERT, 0, a, 0);
+    }
     *result = take_operand(ev, n, 1);
     return NULL;
 }

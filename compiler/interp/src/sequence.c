@@ -258,7 +258,8 @@ static loom_status *eval_group(evaluation *ev, const loom_node *n, slot *result)
     int64_t count = pairs->length / 2;
     if (count) qsort(m, (size_t)count, sizeof *m, by_group);
     array_builder sink;
-    LOOM_TRY(array_builder_start(&sink, &ev->heap, type_of_id(ev, n->type)->element, groups < 4096 ? groups : 4096));
+    /* With room for all results, so that more than there is memory for are not begun. */
+    LOOM_TRY(place_error(ev, n, array_builder_start(&sink, &ev->heap, type_of_id(ev, n->type)->element, groups)));
     uint64_t before = ev->steps, deepest = before;
     for (int64_t k = 0; k < groups; k++) {
         column *positions;

@@ -245,7 +245,9 @@ static loom_status *check_loop_while(const rule *r) {
 static loom_status *check_assert(const rule *r) {
     REQUIRE(r, is_scalar(r, operand_type(r, 0), LOOM_BOOL), "its condition is %s, expected bool",
             text(r, operand_type(r, 0)));
-    REQUIRE(r, r->n->aux < LOOM_ASSERTIONS, "assertion %u does not exist", r->n->aux);
+    REQUIRE(r, LOOM_ASSERTION(r->n->aux) < LOOM_ASSERTIONS, "assertion %u does not exist", r->n->aux);
+    REQUIRE(r, !loom_assertion_counts(r->n->aux) || is_scalar(r, operand_type(r, 1), LOOM_I64),
+            "what it counts is %s, expected i64", text(r, operand_type(r, 1)));
     return result_is(r, operand_type(r, 1));
 }
 

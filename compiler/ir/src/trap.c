@@ -62,8 +62,8 @@ static loom_trap_text slice_text(loom_trap trap, bool down) {
         down ? "slice from {a} of an array of length {b}" : "slice up to {a} of an array of length {b}", hint};
 }
 
-static loom_trap_text assertion_text(const loom_node *n) {
-    switch ((loom_assertion)n->aux) {
+static loom_trap_text assertion_text(loom_arena *arena, const loom_node *n) {
+    switch ((loom_assertion)LOOM_ASSERTION(n->aux)) {
     case LOOM_ASSERT_RANGE:
         return (loom_trap_text){"a range that ends before it begins",
                                 "`..<` and `...` go up, `..>` goes down; `max` keeps the end from passing the start"};
@@ -75,9 +75,16 @@ static loom_trap_text assertion_text(const loom_node *n) {
                                 "`xs with [from:to] = ys` takes to - from values, 0 <= from <= to <= length xs"};
     case LOOM_ASSERT_GROUPS:
     case LOOM_ASSERT_GROUPS_MAP:
-        return (loom_trap_text){n->aux == LOOM_ASSERT_GROUPS ? "group_seq with a negative number of groups"
-                                                             : "group_map_seq with a negative number of groups",
+        return (loom_trap_text){n->aux == LOOM_ASSERT_GROUPS ? "group_seq with {a} groups, expected 0 or more"
+                                                             : "group_map_seq with {a} groups, expected 0 or more",
                                 "groups are numbered from 0 to n - 1"};
+    case LOOM_ASSERT_GROUPS_FIT:
+        return (loom_trap_text){
+            loom_arena_printf(arena,
+                              "group_seq with {a} groups: their results, of %" PRIu32
+                              " bytes each at least, need more memory than a worker has",
+                              n->aux >> LOOM_ASSERT_BYTES_SHIFT),
+            "give the worker more memory (--memory), or fold the results (`fold_seq`) rather than keep them"};
     default: return (loom_trap_text){"assertion failed", NULL};
     }
 }
@@ -94,7 +101,7 @@ loom_trap_text loom_trap_describe(loom_arena *arena, const loom_program *p, cons
         return (loom_trap_text){claim_format(arena, p, n, detail),
                                 "level 0 is the outermost; leave the size out of the type to claim nothing"};
     case LOOM_TRAP_PRIM: return (loom_trap_text){prim_format(arena, n), "test for it before, with `if` or `filter`"};
-    case LOOM_TRAP_ASSERT: return assertion_text(n);
+    case LOOM_TRAP_ASSERT: return assertion_text(arena, n);
     case LOOM_TRAP_LENGTHS: return lengths_that_differ(n);
     case LOOM_TRAP_SLICE_ORDER:
     case LOOM_TRAP_SLICE_END: return slice_text(trap, detail != 0);

@@ -11,6 +11,7 @@
  *
  * Worked example: 120 w-planes of 687 MB in 12 GiB: 8 in a batch, 15 traversals.
  */
+#include "compiler/ir/trap.h"
 #include "normaliser.h"
 
 typedef struct batching {
@@ -163,12 +164,39 @@ static bool turn(const batching *b, loom_node_id first, loom_node_id count, cons
     return true;
 }
 
+/* Results that take no more are no trouble, however little a worker is given. */
+#define LEAST_ROOM (UINT64_C(64) << 20)
+
+/* n, where the results that are kept of so many groups fit into a worker's memory: else an error, before the first
+ * traversal. Of arrays in results only their lengths are known. */
+static loom_node_id that_fit(const batching *b, loom_node_id n, loom_span span) {
+    normaliser *z = b->z;
+    const loom_program *p = z->from;
+    uint64_t bytes = 0, room = z->memory < INT64_MAX / 2 ? 2 * z->memory : INT64_MAX;
+    if (room < LEAST_ROOM) room = LEAST_ROOM;
+    for (size_t i = 0; i < b->consumers.count; i++) {
+        const loom_node *c = &p->nodes[b->consumers.at[i]];
+        if (c->op != LOOM_OP_SEQ_FROM) continue;
+        int64_t each = normalise_element_bytes(p, p->types[c->type].element);
+        bytes += each ? (uint64_t)each : sizeof(int64_t);
+    }
+    if (!bytes || bytes >> (32 - LOOM_ASSERT_BYTES_SHIFT)) return n;
+    loom_node_id most = loom_build_i64(z->to, (int64_t)(room / bytes), span);
+    loom_node_id above = normalise_prim(z->to, LOOM_PRIM_LT, most, n, span), operands[2];
+    operands[0] = loom_build_node(z->to, LOOM_OP_PRIM, LOOM_PRIM_NOT, loom_type_scalar(z->to, LOOM_BOOL), &above, 1,
+                                  NULL, 0, 0, span);
+    operands[1] = n;
+    uint32_t what = LOOM_ASSERT_GROUPS_FIT | (uint32_t)bytes << LOOM_ASSERT_BYTES_SHIFT;
+    return normalise_build(z->to, LOOM_OP_ASSERT, z->to->nodes[n].type, operands, 2, NULL, 0, what, span);
+}
+
 static bool make_loop(batching *b, loom_node_id n, loom_node_id bytes) {
     normaliser *z = b->z;
     loom_span span = z->from->nodes[b->group].span;
     size_t results = b->consumers.count;
     loom_node_id *state = LOOM_NEW_ARRAY(z->arena, loom_node_id, RESULTS + results);
     loom_node_id *before = LOOM_NEW_ARRAY(z->arena, loom_node_id, results);
+    n = that_fit(b, n, span);
     loom_node_id size = normalise_batch_size(z, n, bytes, span);
     initial(b, n, size, state);
     normal_loop loop = normalise_open_loop(z, state, (uint32_t)(RESULTS + results), span);

@@ -106,6 +106,12 @@ static bool build_condition(vec *v, void *argument, val *result) {
 static bool lift_assert(vec *v, frame *f, const loom_node *n, val *result) {
     val condition;
     if (!vec_operand(v, f, n, 0, &condition) || !vec_operand(v, f, n, 1, result)) return false;
+    if (loom_assertion_counts(n->aux)) {
+        leaf *at, holds = condition.at[0];
+        condition = vec_leaves_of(v, 2, &at);
+        at[0] = holds;
+        at[1] = result->at[0];
+    }
     return vec_emit_check(v, n, build_condition, &condition, vec_trap(v, n, LOOM_TRAP_ASSERT, 0));
 }
 

@@ -364,7 +364,9 @@ static bool expr_assert(vec *v, frame *f, const loom_node *n, val *result) {
     if (condition.at[0].kind == LEAF_CONST && condition.at[0].imm.b) return true;
     if (!vec_to_expr(v, &condition.at[0], &c)) return false;
     loom_lsite_id site = vec_site(v, n, LOOM_TRAP_ASSERT, 0);
-    vec_x_check(v, c, c, NULL, 0, site);
+    bool counts = loom_assertion_counts(n->aux);
+    if (counts && !vec_to_expr(v, &x.at[0], &e)) return false;
+    vec_x_check(v, c, c, counts ? &e : NULL, counts ? 1 : 0, site);
     *result = vec_leaves_of(v, x.n, &at);
     for (uint32_t i = 0; i < x.n; i++) {
         at[i] = x.at[i];

@@ -15,7 +15,7 @@ typedef enum loom_trap {
     LOOM_TRAP_INDEX,       /* a: the index, b: the length */
     LOOM_TRAP_CLAIM,       /* a: the length found, b: the one claimed */
     LOOM_TRAP_PRIM,        /* division: none; shift: a */
-    LOOM_TRAP_ASSERT,      /* none */
+    LOOM_TRAP_ASSERT,      /* none, or a: see loom_assertion */
     LOOM_TRAP_LENGTHS,     /* a and b: lengths that differ */
     LOOM_TRAP_SLICE_ORDER, /* a: from, b: to */
     LOOM_TRAP_SLICE_END,   /* a: the end that is outside, b: the length */
@@ -31,10 +31,18 @@ typedef enum loom_assertion {
     LOOM_ASSERT_RANGE,      /* a range ends after its start */
     LOOM_ASSERT_RANGE_STEP, /* its second element lies beyond its first */
     LOOM_ASSERT_UPDATE,     /* a slice that is replaced is inside its array, and of the new values' length */
-    LOOM_ASSERT_GROUPS,     /* group_seq: how many there are */
+    LOOM_ASSERT_GROUPS,     /* group_seq: how many there are; a: the value, a number of groups */
     LOOM_ASSERT_GROUPS_MAP, /* group_map_seq: the same */
+    LOOM_ASSERT_GROUPS_FIT, /* results of group_seq that are kept fit into memory; a: the same */
     LOOM_ASSERTIONS
 } loom_assertion;
+/* aux of LOOM_ASSERT_GROUPS_FIT has the bytes of one result above those of the assertion. */
+#define LOOM_ASSERTION(aux)     ((aux) & 0xFFu)
+#define LOOM_ASSERT_BYTES_SHIFT 8
+/* Whether what is said names the value. */
+static inline bool loom_assertion_counts(uint32_t aux) {
+    return LOOM_ASSERTION(aux) >= LOOM_ASSERT_GROUPS;
+}
 
 typedef struct loom_trap_text {
     const char *format, *hint; /* hint: may be NULL */
