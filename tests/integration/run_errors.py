@@ -60,6 +60,16 @@ CASES = [
      ["assertion failed", "at element 3 of the stream"]),
     ("unflatten", "(x: []f64) (n: i64) (s: seq f64) : f64 = fold_seq (+) 0 (map_seq (\\v -> v * sum (flatten (unflatten n 2 x))) s)",
      "--arg x=f5 --arg n=2 --stream s=f4", ["unflatten to 4 elements, but the array has 5", "hint: rows times"]),
+    ("reshape", "(n: i64) (s: seq f64) : f64 = fold_seq (+) 0 (map_seq (\\v -> sum (flatten (reshape (n, 2) [v, v, v]))) s)",
+     "--arg n=2 --stream s=f4", ["reshape to 4 elements, but the array has 3", "hint: rows times"]),
+    ("range", "(n: i64) (s: seq i64) : i64 = fold_seq (+) 0 (map_seq (\\v -> v + sum (2..<n)) s)", "--arg n=1 --stream s=i8",
+     ["a range that ends before it begins", "hint: `..<` and `...` go up"]),
+    ("step of a range", "(n: i64) (s: seq i64) : i64 = fold_seq (+) 0 (map_seq (\\v -> v + sum (2..n..<9)) s)", "--arg n=1 --stream s=i8",
+     ["second element does not lie beyond its first"]),
+    ("groups", "(n: i64) (s: seq i64) : []i64 = from_seq (group_seq n (\\x -> [x]) s (\\k ys -> fold_seq (+) 0 ys))",
+     "--arg n=-3 --stream s=i8", ["group_seq with -3 groups, expected 0 or more", "hint: groups are numbered"]),
+    ("groups of an element", "(n: i64) (s: seq i64) : []i64 = from_seq (group_map_seq n (\\x -> [x]) (+) 0 s (\\k ys -> map_seq (+ k) ys))",
+     "--arg n=-3 --stream s=i8", ["group_map_seq with -3 groups, expected 0 or more"]),
     ("empty minimum", "(n: i64) (s: seq f64) : f64 = fold_seq (+) 0 (map_seq (\\v -> v + fold1 f64.min (map (+ v) (replicate n 1))) s)",
      "--arg n=0 --stream s=f4", ["fold1 of an empty array", "hint: `fold` with a neutral element"]),
     ("interpreted, in a later block", "(s: seq i64) : i64 = fold_seq (+) 0 (map_seq (\\i -> sum (filter (> 2) (map (10 /) (iota (5 - i))))) s)",
@@ -92,6 +102,17 @@ def check(name, program, inputs, words):
         print("%s: %s\n  eval says\n    %s" % (name, "; ".join(why), "\n    ".join(want)))
 
 
+def too_many_groups():
+    """Refused at once: their results would not fit into memory."""
+    with open(os.path.join(TMP, "e.weft"), "w") as f:
+        f.write("entry m (n: i64) (s: seq i64) : []i64 = from_seq (group_seq n (\\x -> [x]) s (\\k ys -> fold_seq (+) 0 ys))\n")
+    for command, status, words in ("run", 65, "group_seq with 1000000000000 groups"), ("eval", 71, "no memory"):
+        code, got = said(command, "--arg n=1000000000000 --stream s=i8")
+        if code != status or words not in "\n".join(got):
+            failed.append("too many groups")
+            print("too many groups: %s exits with %d and says\n    %s" % (command, code, "\n    ".join(got)))
+
+
 def main():
     shutil.rmtree(TMP, ignore_errors=True)
     os.makedirs(TMP)
@@ -99,6 +120,7 @@ def main():
         np.save(os.path.join(TMP, name), x)
     for case in CASES:
         check(*case)
+    too_many_groups()
     shutil.rmtree(TMP)
     print("failed: " + ", ".join(failed) if failed else "ok")
     sys.exit(1 if failed else 0)
