@@ -31,7 +31,7 @@ def bounded(data, epsilon, memory):
 def least_memory(epsilon):
     few, full = reaching(0.001), reaching(0.998)
     p = bounded(few, epsilon, "1MiB")
-    found = re.search(r"at least (\d+) MiB of --memory(?s:.*)hint: --memory (\d+)MiB is enough", p.stderr)
+    found = re.search(r"at least (\d+) MiB of memory, --memory(?s:.*)hint: --memory (\d+)MiB is enough", p.stderr)
     if p.returncode != 71 or not found:
         return failed.append("epsilon %s, 1 MiB: exit %d, %s" % (epsilon, p.returncode, p.stderr))
     least, enough = map(int, found.groups())
