@@ -46,8 +46,8 @@ typedef struct loom_command_text {
 const char *loom_version(void);
 
 /* argv[0] is skipped. Positional arguments are returned in *rest (argv itself, reordered). --help prints to stdout
- * and sets *done; so do --man, the manual page, and --version. Errors are LOOM_E_USAGE and name the option, what was expected, what
- * was found. */
+ * and sets *done; so do --man, the manual page, and --version. Errors are LOOM_E_USAGE and name the option, what was
+ * expected, what was found. */
 LOOM_MUST_USE loom_status *loom_options_parse(const loom_command_text *text, loom_option *options, int argc,
                                               char **argv, const char ***rest, int *n_rest, bool *done);
 void loom_options_help(const loom_command_text *text, const loom_option *options, FILE *to);
