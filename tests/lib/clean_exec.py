@@ -2,7 +2,8 @@
 """Runs a command with a time limit and sees to it that no process of it stays behind.
 
 usage: clean_exec.py SECONDS COMMAND...
-Exit status: the command's; 124 where time ran out; 125 where it ended and left processes running. Descendants are found
+Signals that whoever started the tests has set to be ignored (a shell does, of what it runs in the background) have their
+usual effect again. Exit status: the command's; 124 where time ran out; 125 where it ended and left processes running. Descendants are found
 by a variable in their environment, so those that started a session of their own are seen too; what is left is killed.
 """
 import os
@@ -42,11 +43,17 @@ def end(mark):
             time.sleep(0.1)
 
 
+def usual_signals():
+    for sign in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(sign, signal.SIG_DFL)
+
+
 def main():
     limit, command = float(sys.argv[1]), sys.argv[2:]
     token = uuid.uuid4().hex
     mark = ("LOOM_TEST_PROCESS=" + token).encode()
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=dict(os.environ, LOOM_TEST_PROCESS=token))
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, env=dict(os.environ, LOOM_TEST_PROCESS=token),
+                             preexec_fn=usual_signals)
     try:
         code = child.wait(limit)
     except subprocess.TimeoutExpired:
