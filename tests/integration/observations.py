@@ -2,21 +2,18 @@
 """Images of observations against direct sums: our wide.ms, and LOFAR's, OSKAR's and the EHT's where they are at hand; the
 same image from any number of workers, threads and any block length."""
 # timeout: 900
-import json, os, subprocess, sys, tarfile
+import json, os, subprocess, sys
 import numpy as np
 from astropy.io import fits
 
 BIN, ROOT = os.environ["GRIDLOOM_BIN"], os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TMP = os.path.join(os.environ["LOOM_TMP"], "observations")
-SHARED = os.environ.get("GRIDLOOM_SHARED", os.path.join(ROOT, "..", "shared"))
+sys.path.insert(0, os.path.join(ROOT, "tests/lib"))
+import given
+
 ORACLE = os.path.join(ROOT, "tests/oracle/dft_image.py")
 os.makedirs(TMP, exist_ok=True)
 failed, done = [], 0
-
-
-def unpack(path):
-    with tarfile.open(path) as f:
-        f.extractall(TMP)
 
 
 def image(ms, out, size, scale, *more):
@@ -62,25 +59,11 @@ def check_all(ms, size, scale):
         check(ms, size, scale, epsilon)
 
 
-missing = []
-m87 = os.path.join(SHARED, "data/m87.uvfits")
-if os.path.exists(m87):
+m87 = given.find("m87.uvfits")
+if m87:
     check_all(m87, 256, 1e-6)
-else:
-    missing.append("m87.uvfits")
-for ms, size, scale, where in (("wide.ms", 900, 30, os.path.join(ROOT, "tests/data/wide.ms.tgz")),
-                               ("lofar.ms", 512, 5, os.path.join(SHARED, "data/lofar.ms.tgz")),
-                               ("oskar.ms", 512, 120, os.path.join(SHARED, "data/oskar.ms.tgz"))):
-    if not os.path.exists(where):
-        missing.append(ms)
-        continue
-    unpack(where)
-    check_all(ms, size, scale)
+for ms, size, scale in (("wide.ms", 900, 30), ("lofar.ms", 512, 5), ("oskar.ms", 512, 120)):
+    if given.unpack(ms, TMP):
+        check_all(ms, size, scale)
 same("wide.ms", 300, 90)
-for f in failed:
-    print("failed:", f)
-if missing:
-    print("not at hand, left out:", ", ".join(missing))
-if failed:
-    sys.exit(1)
-print("ok")
+given.end(failed)

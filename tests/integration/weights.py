@@ -2,18 +2,18 @@
 """Weights, tapers and ranges of uv against direct sums: natural, uniform and Briggs, on our wide.ms, and LOFAR's and OSKAR's
 where they are at hand; square and oblong images."""
 # timeout: 1200
-import json, os, subprocess, sys, tarfile
+import json, os, subprocess, sys
 import numpy as np
 from astropy.io import fits
 
 BIN, ROOT = os.environ["GRIDLOOM_BIN"], os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TMP = os.path.join(os.environ["LOOM_TMP"], "weights")
-SHARED = os.environ.get("GRIDLOOM_SHARED", os.path.join(ROOT, "..", "shared"))
-sys.path.insert(0, os.path.join(ROOT, "tests/oracle"))
+sys.path[:0] = [os.path.join(ROOT, "tests/lib"), os.path.join(ROOT, "tests/oracle")]
 import dft_image
+import given
 
 os.makedirs(TMP, exist_ok=True)
-failed, missing = [], []
+failed = []
 
 
 def spelled(weight):
@@ -68,14 +68,9 @@ def direct(parts, l, m, scale, weight, nx, ny, taper, most):
     return D, W, A
 
 
-for ms, size, scale, where in (("wide.ms", (300, 300), 90, os.path.join(ROOT, "tests/data/wide.ms.tgz")),
-                               ("lofar.ms", (512, 512), 5, os.path.join(SHARED, "data/lofar.ms.tgz")),
-                               ("oskar.ms", (512, 512), 120, os.path.join(SHARED, "data/oskar.ms.tgz"))):
-    if not os.path.exists(where):
-        missing.append(ms)
+for ms, size, scale in (("wide.ms", (300, 300), 90), ("lofar.ms", (512, 512), 5), ("oskar.ms", (512, 512), 120)):
+    if not given.unpack(ms, TMP):
         continue
-    with tarfile.open(where) as f:
-        f.extractall(TMP)
     for weight in ("natural", "uniform", "briggs:0.5", "briggs:0"):
         for epsilon in ("1e-3", "1e-5", "1e-9"):
             check(ms, size, scale, weight, epsilon)
@@ -84,10 +79,4 @@ check("wide.ms", (160, 301), 90, "briggs:-1", "1e-7")
 for weight in ("natural", "uniform", "briggs:0.5"):
     check("wide.ms", (300, 300), 90, weight, "1e-7", taper=300)
     check("wide.ms", (300, 300), 90, weight, "1e-7", most=500)
-for f in failed:
-    print("failed:", f)
-if missing:
-    print("not at hand, left out:", ", ".join(missing))
-if failed:
-    sys.exit(1)
-print("ok")
+given.end(failed)
