@@ -159,7 +159,7 @@ loom_status *loom_writer_open(const char *path, loom_writer **writer) {
     loom_writer *made = calloc(1, sizeof *made);
     if (!made) return loom_error(LOOM_E_MEMORY, "cannot write %s: out of memory", path);
     loom_status *status = open_target(path, made);
-    if (status) {
+    if (!made->file) {
         free_writer(made);
         return status;
     }

@@ -120,7 +120,9 @@ LOOM_TEST(fits, nothing_is_left_of_a_failed_write) {
     LOOM_FAILS(loom_png_write(path, &picture), LOOM_E_IO);
     limit_files(RLIM_INFINITY);
     LOOM_CHECK_EQ_INT(entries(at), 0);
-    LOOM_FAILS(loom_fits_write("/nonexistent/a.fits", &image), LOOM_E_CANTCREATE);
+    char *nowhere = loom_xprintf("%s/nowhere/a.fits", at);
+    LOOM_FAILS(loom_fits_write(nowhere, &image), LOOM_E_CANTCREATE);
+    free(nowhere);
     free(pixels);
     free(path);
     loom_remove_tree(at);

@@ -339,7 +339,7 @@ LOOM_TEST(run, reductions_have_the_same_bits_for_any_number_of_threads) {
         loom_delta_destroy(delta);
         loom_run_destroy(run);
         loom_executor_destroy(executor);
-        LOOM_CHECK(memcmp(&sums[threads - 1], &sums[0], sizeof *sums) == 0);
+        LOOM_CHECK(sums[threads - 1] == sums[0]);
     }
     free(x);
     free(y);

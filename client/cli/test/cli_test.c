@@ -197,7 +197,8 @@ LOOM_TEST(image, bands) {
 static image_beam fitted(int64_t nx, int64_t ny, double major, double minor, double angle) {
     float *pixels = calloc((size_t)(nx * ny), sizeof *pixels);
     for (int64_t i = 0; i < nx * ny; i++) {
-        double east = (double)(nx / 2 - i % nx), north = (double)(i / nx - ny / 2);
+        int64_t x = i % nx, y = i / nx, middle_x = nx / 2, middle_y = ny / 2;
+        double east = (double)(middle_x - x), north = (double)(y - middle_y);
         double along = north * cos(angle) + east * sin(angle), across = east * cos(angle) - north * sin(angle);
         double r2 = pow(along / major, 2) + pow(across / minor, 2);
         pixels[i] = (float)exp(-4 * log(2) * r2);
