@@ -1,6 +1,7 @@
 /* Objects, columns and arrays of the interpreter. */
 #include "value.h"
 #include "common/buffer.h"
+#include "common/machine.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,11 +81,13 @@ void object_release(heap *h, object *o) {
 /* ---- buffers ---- */
 
 #define BUFFER_HEADER ((sizeof(buffer) + 15) / 16 * 16)
+#define LARGE_BUFFER  (UINT64_C(1) << 30) /* from here on it pays to ask what the machine has */
 
 loom_status *buffer_create(heap *h, uint64_t bytes, buffer **made) {
     if (h->limit && (bytes > h->limit || h->alive > h->limit - bytes)) return heap_over(h, bytes);
-    if (bytes > SIZE_MAX / 2) return loom_error(LOOM_E_MEMORY, "an array of %llu bytes", (unsigned long long)bytes);
-    buffer *b = malloc(BUFFER_HEADER + (size_t)bytes);
+    /* More than the machine has is not asked for: a kernel that promises it would end the process later. */
+    bool absurd = bytes >= LARGE_BUFFER && bytes > loom_machine_memory();
+    buffer *b = absurd ? NULL : malloc(BUFFER_HEADER + (size_t)bytes);
     if (!b) return loom_error(LOOM_E_MEMORY, "no memory for an array of %llu bytes", (unsigned long long)bytes);
     link_object(h, &b->head, OBJECT_BUFFER, BUFFER_HEADER + (size_t)bytes);
     b->external = false;
