@@ -238,8 +238,9 @@ struct loom_job {
     const Wire__Stream **streams; /* by parameter, or NULL */
     loom_job_stage *stages;
     loom_list tasks;
-    loom_list remarks; /* char * */
-    loom_list times;   /* Wire__Time in arena, summed by label */
+    loom_list remarks;  /* char * */
+    loom_list warnings; /* char *: those of the remarks that its user is to see unasked */
+    loom_list times;    /* Wire__Time in arena, summed by label */
     bool end_sent;
 };
 
@@ -314,6 +315,7 @@ void loom_job_stage_reset(loom_job_stage *stage); /* for another turn */
 void loom_job_send_progress(loom_job *job);
 void loom_job_fill_progress(const loom_job *job, Wire__Progress *progress);
 void loom_job_remark(loom_job *job, const char *text);
+void loom_job_warn(loom_job *job, const char *text); /* a remark that its user is to see unasked */
 void loom_job_destroy(loom_job *job);
 loom_job *loom_job_find(loom_daemon *d, uint64_t id);
 void loom_job_end_acknowledged(loom_job *job);

@@ -22,12 +22,26 @@ loom_job *loom_job_find(loom_daemon *d, uint64_t id) {
     return NULL;
 }
 
-void loom_job_remark(loom_job *job, const char *text) {
-    for (size_t i = 0; i < job->remarks.n; i++) {
-        if (strcmp(job->remarks.at[i], text) == 0) return;
+static void add_once(loom_list *texts, const char *text) {
+    for (size_t i = 0; i < texts->n; i++) {
+        if (strcmp(texts->at[i], text) == 0) return;
     }
-    if (job->remarks.n >= LOOM_MAX_REMARKS) return;
-    loom_list_add(&job->remarks, loom_xprintf("%.*s", LOOM_MAX_REMARK_BYTES, text));
+    if (texts->n >= LOOM_MAX_REMARKS) return;
+    loom_list_add(texts, loom_xprintf("%.*s", LOOM_MAX_REMARK_BYTES, text));
+}
+
+static void free_texts(loom_list *texts) {
+    for (size_t i = 0; i < texts->n; i++) free(texts->at[i]);
+    loom_list_free(texts);
+}
+
+void loom_job_remark(loom_job *job, const char *text) {
+    add_once(&job->remarks, text);
+}
+
+void loom_job_warn(loom_job *job, const char *text) {
+    add_once(&job->remarks, text);
+    add_once(&job->warnings, text);
 }
 
 /* ---- submission ---- */
@@ -324,6 +338,8 @@ static void fill_statistics(const loom_job *job, Wire__JobEnd *end) {
     end->times = (Wire__Time **)job->times.at;
     end->n_remarks = job->remarks.n;
     end->remarks = (char **)job->remarks.at;
+    end->n_warnings = job->warnings.n;
+    end->warnings = (char **)job->warnings.at;
 }
 
 static void close_on_workers(loom_job *job) {
@@ -354,7 +370,7 @@ static loom_status *try_end(const loom_job *job, const loom_status *status, bool
         end.result = &object;
     }
     fill_statistics(job, &end);
-    if (!statistics) end.n_times = end.n_remarks = 0;
+    if (!statistics) end.n_times = end.n_remarks = end.n_warnings = 0;
     Wire__Message message = WIRE__MESSAGE__INIT;
     message.body_case = WIRE__MESSAGE__BODY_JOB_END;
     message.job_end = &end;
@@ -475,8 +491,8 @@ void loom_job_destroy(loom_job *job) {
     loom_job_free_loops(job);
     size_t n_slots = job->graph ? job->graph->n_slots : job->n_arguments;
     for (size_t i = 0; job->slots && i < n_slots; i++) loom_held_object_unref(job->slots[i]);
-    for (size_t i = 0; i < job->remarks.n; i++) free(job->remarks.at[i]);
-    loom_list_free(&job->remarks);
+    free_texts(&job->remarks);
+    free_texts(&job->warnings);
     loom_list_free(&job->times);
     loom_list_free(&job->tasks);
     free(job->stages);

@@ -3,7 +3,6 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon.h"
-#include "proto/wire.h"
 #include <inttypes.h>
 
 /* A reply decoded: plan and object are copied out of it. */
@@ -178,11 +177,11 @@ static void on_stage(void *user, loom_status *error, const void *bytes, size_t l
         for (uint32_t i = 0; i < reply->n_remarks; i++) loom_job_remark(job, reply->remarks[i]);
     } else if (loom_compile_steps_down(error, job->debug)) {
         char *why = loom_status_text(error);
-        char *remark = loom_xprintf("%s: " LOOM_REMARK_NOT_COMPILED ": %s",
+        char *remark = loom_xprintf("%s: interpreted, because it could not be compiled: %s",
                                     plan->stage->graph->label ? plan->stage->graph->label : "a stage", why);
         /* The client tells it; the log is for who runs the daemon. */
         loom_log(job->daemon->options.parent ? LOOM_LOG_INFO : LOOM_LOG_WARN, "job %" PRIu64 ": %s", job->id, remark);
-        loom_job_remark(job, remark);
+        loom_job_warn(job, remark);
         free(remark);
         free(why);
         loom_status_free(error);

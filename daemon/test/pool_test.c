@@ -115,25 +115,23 @@ LOOM_TEST(pool, a_child_that_is_killed_is_tried_again) {
     tear_down(&r);
 }
 
-LOOM_TEST(pool, one_that_is_always_killed_is_an_error) {
+static void ends_by_a_signal(const char *program, const char *signal, int expected_tries) {
     rig r;
-    set_up(&r, COUNTED "kill -KILL $$", loom_compile_default_limits);
+    set_up(&r, program, loom_compile_default_limits);
     submit(&r);
     run_until(&r, 1);
     LOOM_CHECK_EQ_INT(r.code, LOOM_E_INTERNAL);
-    LOOM_CHECK_HAS(r.text, "signal 9");
-    LOOM_CHECK_EQ_INT(tries(&r), 3);
+    LOOM_CHECK_HAS(r.text, signal);
+    LOOM_CHECK_EQ_INT(tries(&r), expected_tries);
     tear_down(&r);
 }
 
+LOOM_TEST(pool, one_that_is_always_killed_is_an_error) {
+    ends_by_a_signal(COUNTED "kill -KILL $$", "signal 9", 3);
+}
+
 LOOM_TEST(pool, one_that_ends_itself_is_not_tried_again) {
-    rig r;
-    set_up(&r, COUNTED "kill -ABRT $$", loom_compile_default_limits);
-    submit(&r);
-    run_until(&r, 1);
-    LOOM_CHECK_HAS(r.text, "signal 6");
-    LOOM_CHECK_EQ_INT(tries(&r), 1);
-    tear_down(&r);
+    ends_by_a_signal(COUNTED "kill -ABRT $$", "signal 6", 1);
 }
 
 LOOM_TEST(pool, an_end_without_an_answer_is_an_error) {

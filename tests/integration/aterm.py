@@ -8,30 +8,13 @@ import numpy as np
 from astropy.io import fits
 from casacore.tables import table
 
-BIN, ROOT = os.environ["GRIDLOOM_BIN"], os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TMP = os.path.join(os.environ["LOOM_TMP"], "aterm")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "tests/lib"), os.path.join(ROOT, "tests/oracle")]
-import dft_image, ms_files, uvfits_files
+import checks, dft_image, ms_files, uvfits_files
+from checks import expect, failed, gridloom, here
 
 C = dft_image.C
-failed, done = [], 0
-shutil.rmtree(TMP, ignore_errors=True)
-os.makedirs(TMP)
-
-
-def here(name):
-    return os.path.join(TMP, name)
-
-
-def gridloom(*arguments):
-    return subprocess.run([os.path.join(BIN, "gridloom"), *map(str, arguments)], capture_output=True, text=True, timeout=600)
-
-
-def expect(name, good, what=""):
-    global done
-    done += 1
-    if not good:
-        failed.append("%s %s" % (name, what))
+checks.begin("aterm")
 
 
 def image(name, data, size, arcsec, epsilon, kernels=None, *more):
@@ -292,8 +275,4 @@ dateless.write(here("dateless.uvfits"))
 refused("no times", 65, ["2 intervals", "no times"], k, data=here("dateless.uvfits"))
 refused("numbers from 1", 65, ["5 stations", "has 6", "1 to 6"], k[:, :5], data=here("a.uvfits"))
 
-print("%d checks" % done)
-if failed:
-    print("\n".join(failed))
-    sys.exit(1)
-print("ok")
+checks.end()

@@ -7,25 +7,14 @@ import numpy as np
 from astropy.io import fits
 from casacore.tables import table
 
-BIN, ROOT = os.environ["GRIDLOOM_BIN"], os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TMP = os.path.join(os.environ["LOOM_TMP"], "predict_direct")
-sys.path[:0] = [os.path.join(ROOT, "tests/lib")]
-import given
-import ms_files
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests/lib"))
+import checks, given, ms_files
+from checks import expect, failed, gridloom, here
 
 C = 299792458.0
 PARALLEL = {1, 5, 8, 9, 12}
-failed, done = [], 0
-shutil.rmtree(TMP, ignore_errors=True)
-os.makedirs(TMP)
-
-
-def here(name):
-    return os.path.join(TMP, name)
-
-
-def gridloom(*arguments):
-    return subprocess.run([os.path.join(BIN, "gridloom"), *map(str, arguments)], capture_output=True, text=True, timeout=600)
+TMP = checks.begin("predict_direct")
 
 
 def predict(*arguments):
@@ -34,13 +23,6 @@ def predict(*arguments):
         failed.append("predict %s: exit code %d: %s" % (" ".join(map(str, arguments)), p.returncode, p.stderr))
         return None
     return json.loads(p.stdout)
-
-
-def expect(name, good, what=""):
-    global done
-    done += 1
-    if not good:
-        failed.append("%s %s" % (name, what))
 
 
 def make_model(ms, name, nx, ny, arcsec, seed=3, double=False):
@@ -256,5 +238,4 @@ refused("no memory", 71, ["memory"], sky, "--model", make_model(sky, "large.fits
 left = [f for f in os.listdir(TMP) if "tmp" in f or "predict-" in f]
 expect("leavings", not left, left)
 
-print("%d checks" % done)
-given.end(failed)
+checks.end()

@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests/lib"))
 from astropy.io import fits
 from casacore.tables import table
 from uvfits_files import File
+import given
 
 failed = []
 shutil.rmtree(TMP, ignore_errors=True)
@@ -96,8 +97,4 @@ gridloom("simulate", "-o", here("one.ms"), "--stations", "5", "--times", "3", "-
 columns()
 histories()
 header()
-for f in failed:
-    print("failed:", f)
-if failed:
-    sys.exit(1)
-print("ok")
+given.end(failed)

@@ -84,7 +84,7 @@ typedef struct cli_where {
         {"stats", 0, LOOM_OPT_TEXT, &(w).stats, "FILE", "Write there, as JSON, where the time went.", 0, 0},           \
         {"insecure", 0, LOOM_OPT_FLAG, &(w).insecure, NULL, "Allow a tcp:// endpoint without keys.", 0, 0},            \
         {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress, no summary and no warnings.", 0, 0}
-/* After it: remarks that are warnings, unless --quiet. */
+/* After it: its warnings, unless --quiet. */
 void cli_warn(const cli_where *where, const loom_job_result *job);
 /* Before the run: no output is an input or lies inside one, no two are one file. NULLs are none. */
 LOOM_MUST_USE loom_status *cli_check_files(const char *const *reads, size_t n_reads, const char *const *writes,

@@ -106,9 +106,7 @@ void cli_hold_signals(bool hold) {
 /* ---- outputs ---- */
 
 void cli_warn(const cli_where *where, const loom_job_result *job) {
-    for (size_t i = 0; i < job->n_remarks && !where->quiet; i++) {
-        if (loom_remark_is_warning(job->remarks[i])) fprintf(stderr, "warning: %s\n", job->remarks[i]);
-    }
+    for (size_t i = 0; i < job->n_warnings && !where->quiet; i++) fprintf(stderr, "warning: %s\n", job->warnings[i]);
 }
 
 loom_status *cli_check_files(const char *const *reads, size_t n_reads, const char *const *writes, size_t n_writes) {

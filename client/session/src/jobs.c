@@ -68,8 +68,15 @@ static void on_part(loom_session *s, const Wire__Part *m) {
     *at = part;
 }
 
-bool loom_remark_is_warning(const char *remark) {
-    return strstr(remark, LOOM_REMARK_NOT_COMPILED) != NULL;
+static char **copy_texts(char *const *texts, size_t n) {
+    char **copies = loom_xcalloc(n + 1, sizeof *copies);
+    for (size_t i = 0; i < n; i++) copies[i] = loom_xstrdup(texts[i]);
+    return copies;
+}
+
+static void free_texts(char **texts, size_t n) {
+    for (size_t i = 0; i < n; i++) free(texts[i]);
+    free(texts);
 }
 
 static loom_job_result *take_result(const Wire__JobEnd *m) {
@@ -87,8 +94,8 @@ static loom_job_result *take_result(const Wire__JobEnd *m) {
         r->times[r->n_times++] =
             (loom_job_time){loom_xstrdup(m->times[i]->label), m->times[i]->seconds, m->times[i]->calls};
     }
-    r->remarks = loom_xcalloc(m->n_remarks + 1, sizeof *r->remarks);
-    for (size_t i = 0; i < m->n_remarks; i++) r->remarks[r->n_remarks++] = loom_xstrdup(m->remarks[i]);
+    r->remarks = copy_texts(m->remarks, r->n_remarks = m->n_remarks);
+    r->warnings = copy_texts(m->warnings, r->n_warnings = m->n_warnings);
     return r;
 }
 
@@ -553,9 +560,9 @@ void loom_job_result_free(loom_job_result *r) {
     if (!r) return;
     loom_value_unref(r->value);
     for (size_t i = 0; i < r->n_times; i++) free((char *)r->times[i].label);
-    for (size_t i = 0; i < r->n_remarks; i++) free(r->remarks[i]);
     free(r->times);
-    free(r->remarks);
+    free_texts(r->remarks, r->n_remarks);
+    free_texts(r->warnings, r->n_warnings);
     free(r);
 }
 

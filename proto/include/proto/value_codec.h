@@ -51,13 +51,13 @@ typedef struct loom_object {
  * written into: what is there counts as memory of the processes that map it. */
 LOOM_MUST_USE loom_status *loom_object_write(const char *const *folders, size_t n_folders, uint64_t most_in_memory,
                                              const loom_value *value, loom_object *object);
-/* Where whoever owns the file cuts it short while the value is used, the process gets SIGBUS. */
 /* The same of values one after another (common/value.h: loom_value_concat). Where all levels are regular they are
  * written as they stand, without a copy in memory. *shape: what was written, without its data, for loom_wire_value
  * alone. */
 LOOM_MUST_USE loom_status *loom_object_join(const char *const *folders, size_t n_folders, uint64_t most_in_memory,
                                             loom_value *const *parts, size_t n_parts, loom_object *object,
                                             loom_value **shape);
+/* Where whoever owns the file cuts it short while the value is used, the process gets SIGBUS. */
 LOOM_MUST_USE loom_status *loom_object_map(const char *path, loom_value **value);
 /* The value in memory of its own, for a process that must not rely on what others do to the file; of at most `limit`
  * bytes in all. */

@@ -36,9 +36,6 @@ LOOM_MUST_USE loom_status *loom_wire_unpack(const ProtobufCMessageDescriptor *ty
                                             const void *bytes, size_t length, const loom_wire_limits *limits,
                                             ProtobufCMessage **message);
 
-/* Part of the remark of a job that is slow though the program is as it should be: its user is to hear of it. */
-#define LOOM_REMARK_NOT_COMPILED "interpreted, because it could not be compiled"
-
 /* A status as a message and back. The message lives in `arena` and points into `status`. */
 struct Wire__Status;
 struct Wire__Status *loom_wire_status(loom_arena *arena, const loom_status *status);

@@ -26,7 +26,7 @@ typedef struct loom_client_binding {
     uint32_t n_params;
     loom_value **arguments;
     loom_source **sources;
-    loom_paths *files; /* all that are read */
+    loom_paths *files; /* all that are read; the command adds what it reads and writes besides */
 } loom_client_binding;
 
 LOOM_MUST_USE loom_status *loom_client_bind(const loom_program *p, uint32_t function, const loom_client_given *given,

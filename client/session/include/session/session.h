@@ -117,6 +117,9 @@ typedef struct loom_job_result {
     loom_job_time *times;
     size_t n_remarks; /* of the compiler: what was not vectorised, and why */
     char **remarks;
+    size_t n_warnings; /* those of the remarks that a user is to see unasked: what made the job slow, though its program
+                          could be compiled */
+    char **warnings;
 } loom_job_result;
 
 /* Sends a job off. *job is its number at the daemon. Fails at once only for what the session sees itself (sources that
@@ -129,8 +132,6 @@ LOOM_MUST_USE loom_status *loom_session_wait(loom_session *session, uint64_t job
 /* submit and wait. */
 LOOM_MUST_USE loom_status *loom_session_run(loom_session *session, const loom_job_description *description,
                                             loom_job_result **result);
-/* Of a remark: a stage was slow though its program could be compiled. A user is to see it unasked. */
-bool loom_remark_is_warning(const char *remark);
 void loom_job_result_free(loom_job_result *result); /* NULL is fine */
 
 /* ---- what a daemon is doing ---- */
