@@ -3,7 +3,7 @@
 in one and in several intervals of time; MeasurementSets of several windows, UVFITS, selections, weights, planes, workers; and
 the files it refuses."""
 # timeout: 1800
-import json, os, shutil, subprocess, sys
+import json, os, shutil, sys
 import numpy as np
 from astropy.io import fits
 from casacore.tables import table
@@ -11,7 +11,7 @@ from casacore.tables import table
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "tests/lib"), os.path.join(ROOT, "tests/oracle")]
 import checks, dft_image, ms_files, uvfits_files
-from checks import expect, failed, gridloom, here
+from checks import expect, gridloom, here
 
 C = dft_image.C
 checks.begin("aterm")

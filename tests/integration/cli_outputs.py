@@ -6,7 +6,6 @@ temporary file; what it cannot print is an error of every command."""
 import glob
 import hashlib
 import os
-import re
 import shutil
 import signal
 import subprocess

@@ -2,7 +2,7 @@
 """gridloom predict against direct sums over the pixels and sources: observed and simulated data, several windows, correlation
 sets and fields, selections, subtraction, copies; and what it refuses."""
 # timeout: 900
-import hashlib, json, os, shutil, subprocess, sys
+import hashlib, json, os, sys
 import numpy as np
 from astropy.io import fits
 from casacore.tables import table
