@@ -133,7 +133,7 @@ LOOM_MUST_USE loom_status *array_pick(evaluation *ev, const type_info *element, 
 /* A body of `rank` indices on all `total` index tuples below the extents, in row-major order, as one level. */
 LOOM_MUST_USE loom_status *generate_flat(evaluation *ev, loom_body_id body, uint32_t rank, const int64_t *extents,
                                          int64_t total, array **made);
-/* Folds elements [from, to) from the left; takes the reference to `start`. */
+/* Folds elements [from, to), floats in stretches; takes the reference to `start`. */
 LOOM_MUST_USE loom_status *fold_range(evaluation *ev, loom_body_id op, const type_info *element, const array *a,
                                       int64_t from, int64_t to, slot start, slot *result);
 

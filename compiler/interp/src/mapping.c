@@ -119,20 +119,69 @@ static loom_status *eval_generate(evaluation *ev, const loom_node *n, slot *resu
 
 /* ---- folds and scans ---- */
 
+typedef struct folding {
+    evaluation *ev;
+    loom_body_id op;
+    const type_info *element;
+    const array *a;
+    uint64_t before, deepest; /* steps */
+} folding;
+
+/* Sums of floats lose as much as their number of terms times the rounding of one: of more than this they are added up
+ * as a tree of stretches, as compiled code adds up partial sums. The operator may be taken to be associative. */
+#define STRETCH 512
+
+static bool rounds(const type_info *t) {
+    if (t->kind == LOOM_T_SCALAR) return loom_dtype_is_float(t->dtype) || loom_dtype_is_complex(t->dtype);
+    if (t->kind == LOOM_T_ARRAY) return rounds(t->element);
+    bool any = false;
+    for (uint32_t i = 0; t->kind == LOOM_T_TUPLE && i < t->n_fields; i++) any = any || rounds(t->fields[i]);
+    return any;
+}
+
+/* `acc op x`, where x has element i in it, at the first place. */
+static loom_status *fold_one(folding *f, int64_t i, slot acc, slot x, slot *result) {
+    evaluation *ev = f->ev;
+    ev->steps = f->before;
+    LOOM_TRY(count_turn(ev, &ev->program->nodes[ev->program->bodies[f->op].result], 1));
+    LOOM_TRY(at_element(ev, i, apply2(ev, f->op, acc, x, result)));
+    if (ev->steps > f->deepest) f->deepest = ev->steps;
+    return NULL;
+}
+
+static loom_status *fold_stretch(folding *f, int64_t from, int64_t to, slot start, slot *result) {
+    slot acc = start;
+    for (int64_t i = from; i < to; i++)
+        LOOM_TRY(fold_one(f, i, acc, element_at(&f->ev->heap, f->element, f->a->leaves, i), &acc));
+    *result = acc;
+    return NULL;
+}
+
+/* As deep as the logarithm of the length. */
+static loom_status *fold_tree(folding *f, int64_t from, int64_t to, slot *result) {
+    if (to - from <= STRETCH)
+        return fold_stretch(f, from + 1, to, element_at(&f->ev->heap, f->element, f->a->leaves, from), result);
+    int64_t half = STRETCH;
+    while (2 * half < to - from) half *= 2;
+    slot left, right;
+    LOOM_TRY(fold_tree(f, from, from + half, &left));
+    LOOM_TRY(fold_tree(f, from + half, to, &right));
+    return fold_one(f, from + half, left, right, result);
+}
+
 loom_status *fold_range(evaluation *ev, loom_body_id op, const type_info *element, const array *a, int64_t from,
                         int64_t to, slot start, slot *result) {
-    slot acc = start;
-    uint64_t before = ev->steps, deepest = before;
-    for (int64_t i = from; i < to; i++) {
-        ev->steps = before;
-        LOOM_TRY(count_turn(ev, &ev->program->nodes[ev->program->bodies[op].result], 1));
-        LOOM_TRY(at_element(ev, i, apply2(ev, op, acc, element_at(&ev->heap, element, a->leaves, i), &acc)));
-        if (ev->steps > deepest) deepest = ev->steps;
+    folding f = {ev, op, element, a, ev->steps, ev->steps};
+    if (to - from > STRETCH && rounds(element)) {
+        slot rest;
+        LOOM_TRY(fold_tree(&f, from, to, &rest));
+        LOOM_TRY(fold_one(&f, from, start, rest, result));
+    } else {
+        LOOM_TRY(fold_stretch(&f, from, to, start, result));
     }
     /* As a balanced tree: depth of the operator times the logarithm of the length. */
     uint64_t levels = to - from > 1 ? 64 - (uint64_t)__builtin_clzll((uint64_t)(to - from) - 1) : 1;
-    ev->steps = before + (deepest - before) * levels;
-    *result = acc;
+    ev->steps = f.before + (f.deepest - f.before) * levels;
     return NULL;
 }
 

@@ -375,6 +375,25 @@ LOOM_TEST(interp_fold, folds) {
     done(&b);
 }
 
+/* Added up one by one, a million tenths in single precision would be off by one in a hundred. */
+LOOM_TEST(interp_fold, long_sums_of_floats) {
+    built b = START("[]f32");
+    loom_node_id zero = NODE(&b, CONVERT, "f32", 0, i64(&b, 0));
+    finish(&b, NODE1(&b, FOLD, "f32", 0, operator_body(&b, LOOM_PRIM_ADD, "f32"), zero, param(&b, 0)));
+    for (int64_t n = 511; n < 2000000; n = n * 7 / 2 + 1) {
+        int64_t extents[1] = {n};
+        loom_value *tenths, *sum;
+        LOOM_OK(loom_value_create(1, &tenths));
+        LOOM_OK(loom_leaf_init(&tenths->leaves[0], "", LOOM_F32, 1, extents, INT64_MAX));
+        for (int64_t i = 0; i < n; i++) ((float *)tenths->leaves[0].data)[i] = 0.1f;
+        LOOM_OK(loom_interp_call(b.p, 0, &tenths, NULL, &sum, NULL));
+        LOOM_CHECK_NEAR(*(const float *)sum->leaves[0].data / ((double)n * (double)0.1f), 1, 1e-5);
+        loom_value_unref(tenths);
+        loom_value_unref(sum);
+    }
+    done(&b);
+}
+
 LOOM_TEST(interp_fold, order_and_rows) {
     built b = START("[][]i64", "[]i64");
     loom_body_id op = BODY(&b, "[]i64", "[]i64");
