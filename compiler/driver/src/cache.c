@@ -10,14 +10,15 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Entry: magic, hash of the rest, rest = a reply as it travels. */
-static const char magic[8] = "loomobj1";
+/* Entry: magic, hash of its key and of the rest, rest = a reply as it travels. */
+static const char magic[8] = "loomobj2";
 enum {
     HEADER = sizeof magic + 32
 };
 
 struct loom_cache {
     char *folder, *path;
+    loom_hash key;
     int lock;
 };
 
@@ -43,6 +44,7 @@ loom_cache *loom_cache_open(const char *folder, loom_hash key) {
     loom_hash_text(key, name);
     loom_cache *c = loom_xcalloc(1, sizeof *c);
     c->folder = loom_xstrdup(folder);
+    c->key = key;
     c->path = loom_xprintf("%s/%s.stage", folder, name);
     char *lock = loom_xprintf("%s/%s.lock", folder, name);
     c->lock = open(lock, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -59,8 +61,12 @@ void loom_cache_close(loom_cache *c) {
     free(c);
 }
 
-static void text_of(const void *bytes, size_t length, char text[33]) {
-    loom_hash_text(loom_hash_bytes(bytes, length), text);
+/* The key too, so that an entry under another's name is none. */
+static void sum_of(const loom_cache *c, const void *bytes, size_t length, char text[33]) {
+    loom_hasher *hasher = loom_hasher_create();
+    loom_hasher_add(hasher, &c->key, sizeof c->key);
+    loom_hasher_add(hasher, bytes, length);
+    loom_hash_text(loom_hasher_end(hasher), text);
 }
 
 bool loom_cache_get(loom_cache *c, loom_arena *arena, loom_compile_reply **reply) {
@@ -71,7 +77,7 @@ bool loom_cache_get(loom_cache *c, loom_arena *arena, loom_compile_reply **reply
     loom_status *status = loom_file_read(c->path, LOOM_CACHE_BYTES, &data, &length);
     bool sound = !status && length > HEADER && memcmp(data, magic, sizeof magic) == 0;
     if (sound) {
-        text_of(data + HEADER, length - HEADER, sum);
+        sum_of(c, data + HEADER, length - HEADER, sum);
         sound = memcmp(data + sizeof magic, sum, 32) == 0;
     }
     loom_status_free(status);
@@ -142,7 +148,7 @@ void loom_cache_put(loom_cache *c, const loom_compile_reply *reply) {
     loom_status *status = loom_compile_reply_encode(reply, &bytes, &length);
     if (!status) {
         loom_buffer file = {0};
-        text_of(bytes, length, sum);
+        sum_of(c, bytes, length, sum);
         loom_buffer_append(&file, magic, sizeof magic);
         loom_buffer_append(&file, sum, 32);
         loom_buffer_append(&file, bytes, length);

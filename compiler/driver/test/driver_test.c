@@ -113,6 +113,37 @@ LOOM_TEST(driver, cache) {
     close_session(&s);
 }
 
+/* The entry of another program under this one's name is none. */
+LOOM_TEST(driver, cache_of_another) {
+    char mine[] = "/tmp/loom-cache-XXXXXX", others[] = "/tmp/loom-cache-XXXXXX";
+    LOOM_CHECK(mkdtemp(mine) && mkdtemp(others));
+    session s, other;
+    loom_compile_reply reply;
+    open_session(&s, dotp);
+    open_session(&other, "entry main (xs: seq f32) (ys: seq f32) : f32 = fold_seq (+) 0 (zip_with_seq (+) xs ys)");
+    s.request.cache = mine;
+    other.request.cache = others;
+    loom_driver_compile(s.arena, &s.request, &reply);
+    LOOM_OK(reply.error);
+    loom_driver_compile(other.arena, &other.request, &reply);
+    LOOM_OK(reply.error);
+    char *to = only_entry(mine), *from = only_entry(others), *data;
+    size_t length;
+    LOOM_OK(loom_file_read(from, 1 << 24, &data, &length));
+    LOOM_OK(loom_file_write(to, data, length, false));
+    loom_driver_compile(s.arena, &s.request, &reply);
+    LOOM_CHECK(!reply.error && !reply.cached);
+    loom_driver_compile(s.arena, &s.request, &reply);
+    LOOM_CHECK(!reply.error && reply.cached);
+    free(data);
+    free(to);
+    free(from);
+    loom_remove_tree(mine);
+    loom_remove_tree(others);
+    close_session(&s);
+    close_session(&other);
+}
+
 /* What is not used for longest goes when the folder is too large; what is new stays. */
 LOOM_TEST(driver, cache_size) {
     char folder[] = "/tmp/loom-cache-XXXXXX";
