@@ -1,5 +1,6 @@
 #include "common/file.h"
 #include "common/buffer.h"
+#include "special.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -108,7 +109,7 @@ struct loom_writer {
     FILE *file;
     char *path;      /* with links resolved: a link stays one, what it points to is replaced */
     char *temporary; /* equal to path where the target is a device or pipe, which must not be renamed over */
-    bool direct;
+    bool direct, pipe;
 };
 
 static void free_writer(loom_writer *writer) {
@@ -127,6 +128,7 @@ static loom_status *name_target(const char *path, loom_writer *writer) {
         return loom_error_errno(LOOM_E_CANTCREATE, EISDIR, "cannot write %s", path);
     }
     writer->direct = exists && !S_ISREG(info.st_mode);
+    writer->pipe = exists && S_ISFIFO(info.st_mode);
     /* A pipe by way of /dev/stdout has no real path. */
     writer->path = exists && !writer->direct ? realpath(path, NULL) : strdup(path);
     if (!writer->path) return loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", path);
@@ -139,20 +141,30 @@ static loom_status *name_target(const char *path, loom_writer *writer) {
     return writer->temporary ? NULL : loom_error(LOOM_E_MEMORY, "cannot write %s: out of memory", path);
 }
 
-static loom_status *open_target(const char *path, loom_writer *writer) {
-    LOOM_TRY(name_target(path, writer));
-    /* Read access too: libraries that open the temporary file by name see the same permissions. */
-    int flags = writer->direct ? O_WRONLY | O_CLOEXEC : O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
-    int fd = open(writer->temporary, flags, 0666);
-    if (fd < 0) return loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", path);
-    writer->file = fdopen(fd, "w");
-    if (!writer->file) {
+/* What went wrong with a write; where a signal asked for the end, that. */
+static loom_status *not_written(loom_code code, int why, const char *doing, const char *path) {
+    if (why == ECANCELED) return loom_error(LOOM_E_CANCELLED, "interrupted, %s %s", doing, path);
+    return loom_error_errno(code, why, "%s %s", doing, path);
+}
+
+/* Under its temporary name. Read access too: libraries that open it by name see the same permissions. */
+static FILE *open_temporary(const char *name) {
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) return NULL;
+    FILE *file = fdopen(fd, "w");
+    if (!file) {
         int why = errno;
         close(fd);
-        if (!writer->direct) unlink(writer->temporary);
-        return loom_error_errno(LOOM_E_CANTCREATE, why, "cannot write %s", path);
+        unlink(name);
+        errno = why;
     }
-    return NULL;
+    return file;
+}
+
+static loom_status *open_target(const char *path, loom_writer *writer) {
+    LOOM_TRY(name_target(path, writer));
+    writer->file = writer->direct ? loom_special_open(path, writer->pipe) : open_temporary(writer->temporary);
+    return writer->file ? NULL : not_written(LOOM_E_CANTCREATE, errno, "cannot write", path);
 }
 
 loom_status *loom_writer_open(const char *path, loom_writer **writer) {
@@ -170,7 +182,7 @@ loom_status *loom_writer_open(const char *path, loom_writer **writer) {
 loom_status *loom_writer_put(loom_writer *writer, const void *data, size_t length) {
     errno = 0;
     if (length && fwrite(data, 1, length, writer->file) != length) {
-        return loom_error_errno(LOOM_E_IO, errno ? errno : EIO, "writing %s", writer->path);
+        return not_written(LOOM_E_IO, errno ? errno : EIO, "writing", writer->path);
     }
     return NULL;
 }
@@ -218,7 +230,7 @@ loom_status *loom_writer_commit(loom_writer *writer, bool sync) {
         if (why) unlink(writer->temporary);
         if (!why && sync) why = sync_folder_of(writer->path);
     }
-    loom_status *status = why ? loom_error_errno(LOOM_E_IO, why, "writing %s", writer->path) : NULL;
+    loom_status *status = why ? not_written(LOOM_E_IO, why, "writing", writer->path) : NULL;
     free_writer(writer);
     return status;
 }

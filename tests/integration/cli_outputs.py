@@ -241,6 +241,78 @@ def ignored():
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+# ---- pipes ----
+
+def until_waiting(p, what):
+    """Until the command sleeps in poll, having nobody to write to: other waits of it are shorter."""
+    asleep, until = 0, time.time() + 60 * SLOW
+    while asleep < 20 and time.time() < until and p.poll() is None:
+        try:
+            with open("/proc/%d/syscall" % p.pid) as f:
+                words = f.read().split()
+            asleep = asleep + 1 if words[0] == "7" and int(words[3], 16) == 100 else 0
+        except (OSError, IndexError):  # not to be seen here: then time has to do
+            time.sleep(2 * SLOW)
+            return
+        time.sleep(0.02)
+    check(asleep == 20, "%s does not come to wait for its reader" % what)
+
+
+def ended_while_waiting(what, command, number, **more):
+    p = subprocess.Popen([GRIDLOOM] + command, cwd=TMP, stderr=subprocess.PIPE, text=True, **more)
+    until_waiting(p, what)
+    p.send_signal(number)
+    try:
+        err = p.communicate(timeout=60 * SLOW)[1]
+    except subprocess.TimeoutExpired:
+        p.kill()
+        err = p.communicate()[1]
+        check(False, "%s does not end at a signal" % what)
+    check(p.returncode in (-number, 130) and "nterrupted" in err + "interrupted" * (p.returncode < 0),
+          "%s: exit %d: %s" % (what, p.returncode, err))
+
+
+def pipes():
+    """A pipe that nobody reads, one whose reader stops, and one whose reader is slow."""
+    os.mkfifo(path("fifo.npy"))
+    evaluate = ["eval", "big.weft", "--arg", "xs=big.npy", "-o", "0="]
+    run = ["run", "p.weft", "--entry", "scalar", "--arg", "n=1000000", "-o", "1="]
+    image = ["image", "o.ms", "--size", "512", "-o"]
+    for name in ("SIGTERM", "SIGINT"):
+        number = getattr(signal, name)
+        for command in (evaluate, run, image):
+            whole = command[:-1] + [command[-1] + "fifo.npy"] if command != image else command + ["fifo.npy"]
+            ended_while_waiting("%s into a pipe without a reader, at %s" % (command[0], name), whole, number, stdout=subprocess.DEVNULL)
+        out, into = os.pipe()
+        ended_while_waiting("image into a reader that sleeps, at " + name, image + ["/dev/stdout"], number, stdout=into)
+        os.close(out)
+        os.close(into)
+    check(not glob.glob(path("*.tmp-*")), "commands at pipes leave " + " ".join(glob.glob(path("*.tmp-*"))))
+    reader = os.open(path("fifo.npy"), os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(reader, True)
+    p = subprocess.Popen([GRIDLOOM] + evaluate[:-1] + ["0=fifo.npy"], cwd=TMP, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    h, n = hashlib.sha256(), 0
+    while p.poll() is None or n == 0:
+        piece = os.read(reader, 1 << 16)
+        h.update(piece)
+        n += len(piece)
+        if not piece and p.poll() is not None:
+            break
+        time.sleep((0.3 if n < 1 << 19 else 0) if piece else 0.05)
+    while piece:
+        piece = os.read(reader, 1 << 16)
+        h.update(piece)
+    os.close(reader)
+    err = p.communicate()[1]
+    check(p.returncode == 0 and h.digest() == digest_of("big.npy"), "a slow reader gets %d bytes: exit %d: %s" % (n, p.returncode, err))
+    os.remove(path("fifo.npy"))
+
+
+def digest_of(name):
+    with open(path(name), "rb") as f:
+        return hashlib.sha256(f.read()).digest()
+
+
 def main():
     shutil.rmtree(TMP, ignore_errors=True)
     os.makedirs(TMP)
@@ -258,6 +330,7 @@ def main():
     outputs_on_a_small_disk()
     signals()
     ignored()
+    pipes()
     shutil.rmtree(TMP)
     print("failed: %d" % len(failed) if failed else "ok")
     sys.exit(1 if failed else 0)
