@@ -1,4 +1,5 @@
 #include "common/status.h"
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,24 @@ loom_status *loom_error(loom_code code, const char *format, ...) {
     return status;
 }
 
+/* Limits of the system are its refusal, whatever was being done. */
+static loom_code code_of(loom_code code, int errnum) {
+    if (errnum == EMFILE || errnum == ENFILE) return LOOM_E_OS;
+    return errnum == ENOMEM ? LOOM_E_MEMORY : code;
+}
+
+const char *loom_errno_hint(int errnum) {
+    switch (errnum) {
+    case EMFILE: return "hint: ulimit -n is how many files a process may have open; 1024 are plenty";
+    case ENFILE: return "hint: the whole system has as many files open as it can";
+    case ENOMEM: return "hint: ulimit -v limits the memory of a process, and --memory what its workers take of it";
+    case EFBIG: return "hint: ulimit -f limits how large a file may be";
+    case ENOSPC:
+    case EDQUOT: return "hint: the file system is full, or this user's share of it";
+    default: return NULL;
+    }
+}
+
 loom_status *loom_error_errno(loom_code code, int errnum, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -100,7 +119,9 @@ loom_status *loom_error_errno(loom_code code, int errnum, const char *format, ..
     char *whole = NULL;
     if (text && asprintf(&whole, "%s: %s", text, strerror_r(errnum, room, sizeof room)) < 0) whole = NULL;
     free(text);
-    return make(code, whole, NULL, (loom_span){0});
+    loom_status *status = make(code_of(code, errnum), whole, NULL, (loom_span){0});
+    const char *hint = loom_errno_hint(errnum);
+    return hint ? loom_status_note(status, "%s", hint) : status;
 }
 
 loom_status *loom_error_at(loom_code code, const char *file, loom_span span, const char *format, ...) {

@@ -1,4 +1,5 @@
 #include "loom_test.h"
+#include <errno.h>
 
 static char *printed(const loom_status *status) {
     char *text = NULL;
@@ -33,6 +34,26 @@ LOOM_TEST(status, errno_is_spelled_out) {
     loom_status *s = loom_error_errno(LOOM_E_NOINPUT, 2, "cannot read %s", "a.ms");
     LOOM_CHECK_STR(loom_status_message(s), "cannot read a.ms: No such file or directory");
     loom_status_free(s);
+}
+
+/* Limits of the system are not the fault of a file. */
+LOOM_TEST(status, errno_of_limits) {
+    const struct {
+        int errnum;
+        loom_code code;
+        const char *hint;
+    } known[] = {{EMFILE, LOOM_E_OS, "ulimit -n"},
+                 {ENOMEM, LOOM_E_MEMORY, "ulimit -v"},
+                 {EFBIG, LOOM_E_NOINPUT, "ulimit -f"},
+                 {ENOSPC, LOOM_E_NOINPUT, "full"},
+                 {EACCES, LOOM_E_NOINPUT, NULL}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        loom_status *s = loom_error_errno(LOOM_E_NOINPUT, known[i].errnum, "cannot read a.ms");
+        LOOM_CHECK_EQ_INT(loom_status_code(s), known[i].code);
+        LOOM_CHECK_EQ_INT(loom_status_notes(s), known[i].hint != NULL);
+        if (known[i].hint) LOOM_CHECK_HAS(loom_status_note_at(s, 0), known[i].hint);
+        loom_status_free(s);
+    }
 }
 
 LOOM_TEST(status, prints_place_and_notes) {

@@ -1,4 +1,4 @@
-/* The only C++ in the tree. Thin: each function takes the lock, calls casacore, and turns an exception into a status.
+/* With casa_guard.cc the only C++ in the tree. Thin: each function calls casacore under the guard (casa_guard.h).
  * What a MeasurementSet must look like is decided by ms.c and ms_write.c. */
 #include <casacore/casa/Logging/LogFilter.h>
 #include <casacore/casa/Logging/LogSink.h>
@@ -11,23 +11,23 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <exception>
-#include <mutex>
 #include <unistd.h>
 #include <vector>
 
 extern "C" {
-#include "common/file.h"
 #include "common/option.h"
 #include "io/ms.h"
 }
 #include "casa.h"
+#include "casa_guard.h"
 
 using namespace casacore;
+using namespace casa_guard;
 
 struct loom_casa {
     Table table;
     std::string name;
+    bool is_new = false; /* made by this process, and nobody's while it is not whole */
 };
 
 struct loom_casa_ms {
@@ -39,8 +39,6 @@ struct loom_casa_ms {
 };
 
 namespace {
-
-std::mutex one_at_a_time;
 
 /* casacore reads ~/.casarc when it is first used, and throws where there is no HOME, as in a service. There it does so
  * now, while the program is loaded and has one thread, in a home without such a file; nobody else sees that home. */
@@ -58,28 +56,6 @@ const bool settings_are_read = [] {
     was_there ? setenv("HOME", "", 1) : unsetenv("HOME");
     return true;
 }();
-
-std::string one_line(std::string text) {
-    for (char &c : text) {
-        if (c == '\n' || c == '\t') c = ' ';
-    }
-    return text;
-}
-
-/* Runs f under the lock; `what` says what was being done. */
-template <class F> loom_status *guarded(loom_code code, const std::string &what, F f) {
-    std::lock_guard<std::mutex> lock(one_at_a_time);
-    try {
-        f();
-        return nullptr;
-    } catch (const std::bad_alloc &) {
-        return loom_error(LOOM_E_MEMORY, "%s: out of memory", what.c_str());
-    } catch (const std::exception &e) {
-        return loom_error(code, "%s: %s", what.c_str(), one_line(e.what()).c_str());
-    } catch (...) {
-        return loom_error(code, "%s: casacore failed and does not say why", what.c_str());
-    }
-}
 
 std::string at(const loom_casa *t, const char *column) {
     return "cannot read column " + std::string(column) + " of " + t->name;
@@ -228,7 +204,11 @@ loom_status *loom_casa_subtable(const loom_casa *table, const char *keyword, loo
 }
 
 void loom_casa_close(loom_casa *table) {
+    if (!table) return;
     std::lock_guard<std::mutex> lock(one_at_a_time);
+    std::string what = "cannot close the table " + table->name, name = table->name;
+    bool writes = table->table.isWritable();
+    work now(what, writes ? LOOM_E_IO : LOOM_E_DATA, writes ? name.c_str() : nullptr, table->is_new);
     delete table;
 }
 
@@ -564,33 +544,9 @@ void put_ids(MSMainColumns &c, const Slicer &rows, double interval) {
     put_same<Double>(c.interval(), rows, interval);
 }
 
-/* The MeasurementSet being written, for the handler below; under the lock. */
-const char *being_written;
-
-/* Where casacore throws out of a destructor of its own (a full disk, while it makes the subtables), nothing can be
- * caught: the process ends, but with a message and without leaving half a table. */
-[[noreturn]] void end_without_remains() {
-    std::string why = "casacore failed and does not say why";
-    try {
-        if (std::current_exception()) std::rethrow_exception(std::current_exception());
-    } catch (const std::exception &e) {
-        why = one_line(e.what());
-    } catch (...) {}
-    fprintf(stderr, "error: cannot write the MeasurementSet %s: %s\n", being_written, why.c_str());
-    loom_remove_tree(being_written);
-    _exit(loom_code_exit(LOOM_E_IO));
-}
-
-/* guarded(), for what writes the MeasurementSet at `path`. */
+/* guarded(), for what writes the MeasurementSet at `path`, which is new. */
 template <class F> loom_status *writing(const std::string &path, const std::string &what, F f) {
-    return guarded(LOOM_E_IO, what, [&] {
-        struct handler {
-            std::terminate_handler before;
-            explicit handler(const char *p) : before(std::set_terminate(end_without_remains)) { being_written = p; }
-            ~handler() { std::set_terminate(before); }
-        } installed(path.c_str());
-        f();
-    });
+    return guarded_work(LOOM_E_IO, what + " " + path, path.c_str(), true, f);
 }
 
 /* A table that could not be written is never destroyed: destructors of casacore write what is left, and an exception
@@ -605,7 +561,7 @@ void abandon(MeasurementSet *ms) {
 
 loom_status *loom_casa_ms_create(const char *path, const loom_ms_layout *layout, loom_casa_ms **ms) {
     MeasurementSet *made = nullptr;
-    loom_status *status = writing(path, "cannot create the MeasurementSet " + std::string(path), [&] {
+    loom_status *status = writing(path, "cannot create the MeasurementSet", [&] {
         made = new MeasurementSet(make_main_table(path, layout));
         made->createDefaultSubtables(Table::New);
         fill_antennas(*made, layout);
@@ -647,7 +603,7 @@ loom_status *loom_casa_ms_put(loom_casa_ms *ms, const loom_ms_rows *rows) {
 }
 
 loom_status *loom_casa_ms_close(loom_casa_ms *ms) {
-    loom_status *status = writing(ms->path, "cannot write the MeasurementSet to its end", [&] { ms->ms->flush(True); });
+    loom_status *status = writing(ms->path, "cannot finish the MeasurementSet", [&] { ms->ms->flush(True); });
     if (status) {
         abandon(ms->ms);
     } else {
@@ -741,18 +697,24 @@ std::string to_column(const loom_casa *t, const char *column) {
     return "cannot write column " + std::string(column) + " of " + t->name;
 }
 
+/* guarded(), for what writes to a table that exists. */
+template <class F> loom_status *updating(const loom_casa *table, const std::string &what, F f) {
+    return guarded_work(LOOM_E_IO, what, table->name.c_str(), table->is_new, f);
+}
+
 } // namespace
 
-loom_status *loom_casa_update(const char *path, loom_casa **table) {
-    return guarded(LOOM_E_CANTCREATE, "cannot open the table " + std::string(path) + " for writing", [&] {
+loom_status *loom_casa_update(const char *path, bool is_new, loom_casa **table) {
+    std::string what = "cannot open the table " + std::string(path) + " for writing";
+    return guarded_work(LOOM_E_CANTCREATE, what, path, is_new, [&] {
         if (!Table::isWritable(path)) throw AipsError("it may only be read");
         /* Where another process holds the lock, this one does not wait for it. */
-        *table = new loom_casa{Table(path, TableLock(TableLock::PermanentLocking), Table::Update), path};
+        *table = new loom_casa{Table(path, TableLock(TableLock::PermanentLocking), Table::Update), path, is_new};
     });
 }
 
 loom_status *loom_casa_flush(loom_casa *table) {
-    return guarded(LOOM_E_IO, "cannot write " + table->name, [&] { table->table.flush(True); });
+    return updating(table, "cannot write " + table->name, [&] { table->table.flush(True); });
 }
 
 loom_status *loom_casa_end_update(loom_casa *table) {
@@ -774,14 +736,15 @@ bool loom_casa_is_writable(const loom_casa *table, const char *column) {
 }
 
 loom_status *loom_casa_copy(const char *from, const char *to) {
-    return guarded(LOOM_E_IO, "cannot copy " + std::string(from) + " to " + to, [&] {
+    std::string what = "cannot copy " + std::string(from) + " to " + to;
+    return guarded_work(LOOM_E_IO, what, to, true, [&] {
         Table(from, TableLock(TableLock::NoLocking), Table::Old).deepCopy(to, Table::New, False, Table::AipsrcEndian);
     });
 }
 
 loom_status *loom_casa_add_column(loom_casa *table, const char *column, const char *later, int64_t hands,
                                   int64_t channels) {
-    return guarded(LOOM_E_IO, to_column(table, column), [&] {
+    return updating(table, to_column(table, column), [&] {
         std::string tiled = manager_name(table->table, "Tiled" + std::string(later));
         Int64 cells = std::max<Int64>(1, hands * channels);
         IPosition tile(3, hands, channels, std::max<Int64>(1, (1 << 17) / cells));
@@ -793,16 +756,16 @@ loom_status *loom_casa_add_column(loom_casa *table, const char *column, const ch
 }
 
 loom_status *loom_casa_rename_column(loom_casa *table, const char *from, const char *to) {
-    return guarded(LOOM_E_IO, to_column(table, to), [&] { table->table.renameColumn(to, from); });
+    return updating(table, to_column(table, to), [&] { table->table.renameColumn(to, from); });
 }
 
 loom_status *loom_casa_remove_column(loom_casa *table, const char *column) {
-    return guarded(LOOM_E_IO, "cannot remove column " + std::string(column) + " of " + table->name,
-                   [&] { table->table.removeColumn(column); });
+    return updating(table, "cannot remove column " + std::string(column) + " of " + table->name,
+                    [&] { table->table.removeColumn(column); });
 }
 
 loom_status *loom_casa_fill_column(loom_casa *table, const char *column, const char *like, bool copy) {
-    return guarded(LOOM_E_IO, to_column(table, column), [&] {
+    return updating(table, to_column(table, column), [&] {
         bool single = table->table.tableDesc()[like].dataType() == TpComplex;
         single ? fill_cells<Complex>(table->table, column, like, copy)
                : fill_cells<DComplex>(table->table, column, like, copy);
@@ -810,7 +773,7 @@ loom_status *loom_casa_fill_column(loom_casa *table, const char *column, const c
 }
 
 loom_status *loom_casa_add_history(loom_casa *table, const char *origin, const char *command) {
-    return guarded(LOOM_E_IO, "cannot write to the table HISTORY of " + table->name, [&] {
+    return updating(table, "cannot write to the table HISTORY of " + table->name, [&] {
         if (!table->table.keywordSet().isDefined("HISTORY")) throw AipsError("there is none");
         std::string path = table->table.keywordSet().asTable("HISTORY").tableName();
         if (!Table::isWritable(path)) throw AipsError("it may only be read");
@@ -822,7 +785,7 @@ loom_status *loom_casa_add_history(loom_casa *table, const char *origin, const c
 
 loom_status *loom_casa_put(loom_casa *table, const char *column, const loom_run *runs, int64_t n_runs,
                            const loom_casa_slice *slice, const double *from) {
-    return guarded(LOOM_E_IO, to_column(table, column), [&] {
+    return updating(table, to_column(table, column), [&] {
         bool single = table->table.tableDesc()[column].dataType() == TpComplex;
         single ? put_cells<Complex>(table->table, column, runs, n_runs, *slice, from)
                : put_cells<DComplex>(table->table, column, runs, n_runs, *slice, from);

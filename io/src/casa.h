@@ -61,8 +61,9 @@ LOOM_MUST_USE loom_status *loom_casa_has_shape(const loom_casa *table, const cha
 
 /* ---- writing columns of a table that exists ---- */
 
-/* Opened for update, with the table's lock; no other loom_casa of the same table may be open. */
-LOOM_MUST_USE loom_status *loom_casa_update(const char *path, loom_casa **table);
+/* Opened for update, with the table's lock; no other loom_casa of the same table may be open. is_new: it was made by
+ * loom_casa_copy, and goes where casacore ends the process. */
+LOOM_MUST_USE loom_status *loom_casa_update(const char *path, bool is_new, loom_casa **table);
 LOOM_MUST_USE loom_status *loom_casa_flush(loom_casa *table);
 /* Frees the table in any case. */
 LOOM_MUST_USE loom_status *loom_casa_end_update(loom_casa *table);

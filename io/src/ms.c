@@ -61,6 +61,7 @@ static loom_status *check_path(const char *path) {
 }
 
 static loom_status *incomplete(loom_status *status, const char *path) {
+    if (loom_status_code(status) != LOOM_E_DATA) return status; /* the system's refusal, not the table's fault */
     return loom_status_note(status, "%s is damaged or not copied whole", path);
 }
 

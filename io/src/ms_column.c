@@ -62,7 +62,7 @@ loom_status *loom_ms_column_check(const loom_ms_column_request *r) {
     }
     if (r->copy) LOOM_TRY(check_target(r->copy));
     loom_casa *table;
-    LOOM_TRY(r->copy ? loom_casa_open(r->path, &table) : loom_casa_update(r->path, &table));
+    LOOM_TRY(r->copy ? loom_casa_open(r->path, &table) : loom_casa_update(r->path, false, &table));
     loom_status *status = check_column(table, r);
     if (!status && !r->copy && loom_casa_describe(table, r->name).exists && !loom_casa_is_writable(table, r->name)) {
         status = loom_error(LOOM_E_CANTCREATE, "column %s of %s is stored in a way that cannot be written to", r->name,
@@ -235,7 +235,7 @@ static char *write_history(writing *w) {
 static loom_status *write_into(const char *path, const loom_ms_column *c, loom_ms_values next, void *context,
                                char **remark) {
     writing w = {.c = c, .next = next, .context = context};
-    LOOM_TRY(loom_casa_update(path, &w.table));
+    LOOM_TRY(loom_casa_update(path, c->copy != NULL, &w.table));
     char *passing = loom_xprintf("%s_INCOMPLETE", c->name);
     bool is_new = !loom_casa_describe(w.table, c->name).exists;
     w.name = is_new ? passing : c->name;

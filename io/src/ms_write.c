@@ -7,11 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
-
-/* A disk with less than this left is called full. */
-#define NO_ROOM 65536
 
 struct loom_ms_writer {
     loom_casa_ms *ms;
@@ -61,23 +57,13 @@ loom_status *loom_ms_create(const char *path, const loom_ms_layout *layout, loom
     return NULL;
 }
 
-/* casacore reports a short write with whatever errno was left from before. */
-static loom_status *with_cause(loom_status *status, const char *folder) {
-    struct statvfs room;
-    if (status && statvfs(folder, &room) == 0 && (uint64_t)room.f_bavail * room.f_frsize < NO_ROOM) {
-        loom_status_note(status, "hint: the disk is full");
-    }
-    return status;
-}
-
 loom_status *loom_ms_put(loom_ms_writer *writer, const loom_ms_rows *rows) {
-    loom_status *status = loom_status_note(loom_casa_ms_put(writer->ms, rows), "while writing %s", writer->path);
-    return with_cause(status, writer->temporary);
+    return loom_status_note(loom_casa_ms_put(writer->ms, rows), "while writing %s", writer->path);
 }
 
 loom_status *loom_ms_flush(loom_ms_writer *writer) {
     if (!writer->ms) return NULL;
-    loom_status *status = with_cause(loom_casa_ms_close(writer->ms), writer->temporary);
+    loom_status *status = loom_casa_ms_close(writer->ms);
     writer->ms = NULL;
     return status;
 }

@@ -6,6 +6,7 @@ temporary file; what it cannot print is an error of every command."""
 import glob
 import hashlib
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -106,8 +107,28 @@ def outputs_on_a_small_disk():
         p = gridloom("run", "p.weft", "--entry", "main", "--arg", "n=11000", "-o", "0=small/a.npy", "-o", "1=small/b.npy", "--stats",
                      "small/no/stats.json")
         check(p.returncode == 73 and left("small") == [], "statistics nowhere: exit %d: %s" % (p.returncode, p.stderr))
+        observations_on_a_small_disk()
     finally:
         subprocess.run(["umount", small], check=True)
+
+
+def observations_on_a_small_disk():
+    """Of casacore too, wherever in its work the disk is full; and where the limit is a file's, not the disk's."""
+    simulate = ["simulate", "-o", "small/s.ms", "--stations", "20", "--times", "100", "--channels", "4", "--quiet"]
+    predict = ["predict", "o.ms", "--model", "o.ms.sources.txt", "-o", "small/p.ms", "--quiet"]
+    for taken in (190, 150, 120, 90, 60, 0):
+        with open(path("small/taken"), "wb") as f:
+            f.write(bytes(taken << 10))
+        for command in (simulate, predict):
+            p = gridloom(*command)
+            check(p.returncode == 74 and "No space left" in p.stderr and "small" in p.stderr,
+                  "%s on a disk with %d KiB: exit %d: %s" % (command[0], 200 - taken, p.returncode, p.stderr))
+            check(left("small") == ["taken"], "%s on a full disk leaves %s" % (command[0], left("small")))
+        os.remove(path("small/taken"))
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100 << 10, 100 << 10))
+    p = gridloom("simulate", "-o", "big.ms", *simulate[3:], preexec_fn=limit)
+    check(p.returncode == 74 and "ulimit -f" in p.stderr and not glob.glob(path("big.ms*")),
+          "simulate with ulimit -f: exit %d: %s" % (p.returncode, p.stderr))
 
 
 # ---- outputs that are inputs ----

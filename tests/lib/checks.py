@@ -21,7 +21,8 @@ def here(name):
 
 
 def gridloom(*arguments):
-    return subprocess.run([os.path.join(BIN, "gridloom"), *map(str, arguments)], capture_output=True, text=True, timeout=600)
+    return subprocess.run([os.path.join(BIN, "gridloom"), *map(str, arguments)], capture_output=True, text=True, errors="replace",
+                          timeout=600)
 
 
 def expect(name, good, what=""):
