@@ -424,6 +424,7 @@ loom_status *loom_daemon_run(const loom_daemon_options *options) {
                      .started = loom_seconds(),
                      .last_tick = loom_seconds()};
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     umask(077);
     uv_loop_init(&d.loop);
     prepare_handles(&d);

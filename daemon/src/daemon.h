@@ -43,6 +43,9 @@
 /* A lease of whatever kind whose worker sends beats, but has neither computed nor waited for blocks for so long, goes
  * to another one. How long a task computes is the program's business: nothing ends that but its user. */
 #define LOOM_LEASE_DEADLINE 600.0
+/* A job ends when so many workers have died at it, each at a task that began after the one before had died, and nothing
+ * was finished in between: what kills them is in the job, and would kill every worker that a site starts. */
+#define LOOM_JOB_DEATHS 8
 /* What a worker has folded is handed over so often at least, so that its death costs no more, but at most a twentieth
  * of the time is spent on it. */
 #define LOOM_HANDOVER_SECONDS 60.0
@@ -148,6 +151,7 @@ typedef struct loom_task {
     loom_epoch epoch;
     loom_stretch stretch; /* FOLD */
     int64_t folded;
+    double began;
     uint32_t output; /* MERGE, EMPTY */
     loom_piece *a, *b;
     uint64_t signs;    /* of life, as its worker last told */
@@ -242,6 +246,8 @@ struct loom_job {
     loom_list warnings; /* char *: those of the remarks that its user is to see unasked */
     loom_list times;    /* Wire__Time in arena, summed by label */
     bool end_sent;
+    int deaths; /* of workers, one after the other, since anything of it was last finished */
+    double last_death;
 };
 
 typedef struct loom_daemon_options {

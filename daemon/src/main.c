@@ -1,5 +1,6 @@
 /* gridloomd: the coordinator. */
 #include "common/log.h"
+#include "common/machine.h"
 #include "common/option.h"
 #include "daemon.h"
 #include <errno.h>
@@ -60,6 +61,7 @@ static loom_status *run(int argc, char **argv) {
     if (done) return NULL;
     if (n_rest) return loom_error(LOOM_E_USAGE, "unexpected argument '%s'", rest[0]);
     if (!o.listen || !o.store) return loom_error(LOOM_E_USAGE, "--listen and --store are needed");
+    LOOM_TRY(loom_machine_check_limits());
     char *folder = NULL;
     LOOM_TRY(own_folder(&folder));
     o.binaries = folder;

@@ -41,8 +41,23 @@ loom_client *loom_client_of(loom_daemon *d, const loom_incoming *in) {
     return NULL;
 }
 
+static void worker_died(loom_worker *w, const char *why) {
+    const loom_task *task = w->tasks.n ? w->tasks.at[0] : NULL;
+    loom_job *job = task && task->began > task->stage->job->last_death ? task->stage->job : NULL;
+    loom_worker_lost(w, why);
+    if (!job) return;
+    job->last_death = loom_seconds();
+    if (++job->deaths < LOOM_JOB_DEATHS) return;
+    loom_job_fail(job,
+                  loom_status_note(loom_error(LOOM_E_UNAVAILABLE,
+                                              "%d workers have ended at this job, one after the other, and nothing "
+                                              "was finished in between",
+                                              job->deaths),
+                                   "hint: their own logs say why: memory, or an input that is damaged"));
+}
+
 static void on_worker_died(void *user) {
-    loom_worker_lost(user, "its process ended");
+    worker_died(user, "its process ended");
 }
 
 static void on_client_died(void *user) {
@@ -202,7 +217,7 @@ void loom_worker_lost(loom_worker *w, const char *why) {
  * deaths, starts it again; others may come back and say Hello. */
 static void give_up(loom_worker *w, const char *why) {
     if (w->daemon->options.parent) loom_death_watch_kill(w->watch);
-    loom_worker_lost(w, why);
+    worker_died(w, why);
 }
 
 void loom_client_lost(loom_client *c, const char *why) {

@@ -24,7 +24,7 @@ loom_task *loom_task_create(loom_job_plan *plan, loom_worker *worker, Wire__Task
     task->plan = plan;
     task->stage = plan->stage;
     task->worker = worker;
-    task->progressed = loom_seconds();
+    task->began = task->progressed = loom_seconds();
     loom_list_add(&worker->tasks, task);
     loom_list_add(&plan->stage->job->tasks, task);
     return task;

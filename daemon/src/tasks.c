@@ -344,6 +344,7 @@ static void delta_done(loom_task *task, const Wire__TaskDone *done) {
     task->seat->last_handover = done->handover;
     loom_status *status = done->status ? loom_wire_status_restore(done->status) : accept_delta(task, done);
     if (!status) {
+        if (done->n_blocks) stage->job->deaths = 0;
         if (stage->streams_out) {
             loom_stage_send_parts(stage);
             check_stage_done(stage);
@@ -432,6 +433,7 @@ static loom_status *array_done(loom_task *task, const Wire__TaskDone *done) {
 
 static void value_done(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
+    if (!done->status) stage->job->deaths = 0;
     loom_status *status = loom_wire_status_restore(done->status);
     if (!status && task->kind == WIRE__TASK_KIND__MERGE) {
         status = merge_done(task, done);

@@ -1,6 +1,7 @@
 #include "cli.h"
 #include "client/output.h"
 #include "common/buffer.h"
+#include "common/machine.h"
 #include "common/paths.h"
 #include "common/signals.h"
 #include "io/ms.h"
@@ -41,6 +42,7 @@ loom_status *cli_options(const cli_call *call, const loom_command_text *text, lo
     for (loom_option *o = options; o->name && !*done; o++) {
         bool file = strcmp(o->name, "output") == 0 || strcmp(o->name, "png") == 0 || strcmp(o->name, "stats") == 0;
         if (file) LOOM_TRY(check_names(o));
+        if (strcmp(o->name, "workers") == 0) LOOM_TRY(loom_machine_check_limits());
     }
     return NULL;
 }

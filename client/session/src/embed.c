@@ -256,21 +256,37 @@ static bool other_workers(const loom_session *s, const loom_child *but) {
     return false;
 }
 
-/* A worker is started again, so that what it held is done again and the job goes on; the daemon is not: it is small and
- * does nothing dangerous, so its end is a defect to be shown. */
-static void ended_by_itself(loom_session *s, loom_child *child, char *how) {
+/* What the system refuses to a child, that refuses itself so. */
+static loom_code code_of(int64_t status) {
+    return status == loom_code_exit(LOOM_E_OS) || loom_machine_address_space() ? LOOM_E_OS : LOOM_E_UNAVAILABLE;
+}
+
+/* Programs that find no room for their libraries cannot say so themselves. */
+static loom_status *limited(loom_status *status) {
+    uint64_t most = loom_machine_address_space();
+    if (!most) return status;
+    return loom_status_note(status, "hint: the address space of a process is limited to %llu MiB (ulimit -v)",
+                            (unsigned long long)(most >> 20));
+}
+
+/* A worker is started again, so that what it held is done again and the job goes on, but not where its own last word is
+ * that the input is damaged. The daemon is not: it is small and does nothing dangerous, so its end is a defect to be
+ * shown. */
+static void ended_by_itself(loom_session *s, loom_child *child, int64_t status, const char *how) {
     if (!child->is_worker) {
-        loom_session_fail(s, loom_error(LOOM_E_UNAVAILABLE, "%s", how));
+        loom_session_fail(s, limited(loom_error(code_of(status), "%s", how)));
+    } else if (status == loom_code_exit(LOOM_E_DATA)) {
+        loom_session_fail(s, loom_error(LOOM_E_DATA, "a worker cannot go on with the input; it said why above"));
     } else if (s->restarts < LOOM_SESSION_RESTARTS) {
         s->restarts++;
         loom_log(LOOM_LOG_WARN, "%s; it is started again", how);
-        loom_status *status = spawn(s, child);
-        if (status) loom_session_fail(s, status);
+        loom_status *failed = spawn(s, child);
+        if (failed) loom_session_fail(s, failed);
     } else if (other_workers(s, child)) {
         loom_log(LOOM_LOG_WARN, "%s; the others go on", how);
     } else {
-        loom_session_fail(s, loom_error(LOOM_E_UNAVAILABLE, "%s, after workers were started again %d times", how,
-                                        LOOM_SESSION_RESTARTS));
+        loom_session_fail(s, limited(loom_error(code_of(status), "%s, after workers were started again %d times", how,
+                                                LOOM_SESSION_RESTARTS)));
     }
 }
 
@@ -294,7 +310,7 @@ static void on_child_exit(uv_process_t *process, int64_t status, int signal) {
     loom_session *s = child->session;
     s->children = loom_xrealloc(s->children, (s->n_children + 1) * sizeof(loom_child *));
     s->children[s->n_children++] = again;
-    ended_by_itself(s, again, how);
+    ended_by_itself(s, again, signal ? 0 : status, how);
     free(how);
 }
 

@@ -8,13 +8,15 @@
  *   whole   (xs: seq u64): one worker pulls the stream and sums it.
  *   crash   as `all`, but the compiler ends without an answer.
  *
- * An element FAKE_BAD is an error of the program; FAKE_DEADLY ends the worker. GRIDLOOM_FAKE_DELAY: microseconds that a
+ * An element FAKE_BAD is an error of the program; FAKE_DEADLY ends the worker, and so
+ * does FAKE_DAMAGED, as damaged input does. GRIDLOOM_FAKE_DELAY: microseconds that a
  * block takes.
  */
 #ifndef LOOM_SESSION_TEST_FAKE_H
 #define LOOM_SESSION_TEST_FAKE_H
 
-#define FAKE_BAD    UINT64_MAX
-#define FAKE_DEADLY (UINT64_MAX - 1)
+#define FAKE_BAD     UINT64_MAX
+#define FAKE_DEADLY  (UINT64_MAX - 1)
+#define FAKE_DAMAGED (UINT64_MAX - 2)
 
 #endif

@@ -123,6 +123,7 @@ loom_status *loom_run_fold(loom_run *r, loom_value *const *streams, int64_t bloc
     LOOM_TRY(rest(r, n_blocks));
     for (int64_t i = 0; i < n; i++) {
         if (x[i] == FAKE_DEADLY) raise(SIGKILL);
+        if (x[i] == FAKE_DAMAGED) _exit(loom_code_exit(LOOM_E_DATA));
         if (x[i] == FAKE_BAD) return loom_error(LOOM_E_RUNTIME, "element %" PRId64 " is bad", first + i);
     }
     bool streams_out = r->stage->outputs[0].kind == LOOM_OUT_STREAM;

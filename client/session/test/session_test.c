@@ -419,6 +419,18 @@ LOOM_TEST(session, a_job_that_kills_its_workers_ends) {
     free_job(&j);
 }
 
+/* Not started again: it would meet the same input. */
+LOOM_TEST(session, a_worker_that_meets_damaged_input_ends_the_job) {
+    loom_session *s = open_session(2, "0");
+    job j;
+    int64_t bad[] = {500, -1};
+    make_job(&j, "all", 1000, 100, bad, FAKE_DAMAGED);
+    loom_job_result *r;
+    LOOM_FAILS(loom_session_run(s, &j.d, &r), LOOM_E_DATA);
+    loom_session_close(s);
+    free_job(&j);
+}
+
 /* Stopped for longer than its beats may fail, then alive again: what it held was done by the other, once. */
 LOOM_TEST(session, a_revived_worker_changes_nothing) {
     loom_session *s = open_session(2, "8000");
@@ -625,6 +637,47 @@ LOOM_TEST(site, status_and_cancel_by_another_session) {
     end_process(worker, SIGTERM);
     free_job(&j);
     free_job(&k);
+    close_site(&t);
+}
+
+static bool has_jobs(loom_session *s) {
+    loom_daemon_info *info;
+    LOOM_OK(loom_session_status(s, &info));
+    bool any = info->n_jobs > 0;
+    loom_daemon_info_free(info);
+    return any;
+}
+
+/* Whoever starts workers at a site starts them again and again: a job that kills each of them ends all the same. */
+LOOM_TEST(site, a_job_that_kills_each_worker_ends) {
+    site t;
+    open_site(&t, "0");
+    loom_session *s = connect_session(t.endpoint);
+    job j;
+    int64_t bad[] = {500, -1};
+    make_job(&j, "all", 1000, 100, bad, FAKE_DEADLY);
+    running r = {s, &j, NULL, NULL};
+    pthread_t thread;
+    pthread_create(&thread, NULL, run_job, &r);
+    while (!has_jobs(s)) usleep(10000);
+    int deaths = 0;
+    for (bool there = true; there && deaths < 40;) {
+        int how = 0;
+        pid_t worker = start_worker(&t), dead = 0;
+        while (there && (dead = waitpid(worker, &how, WNOHANG)) == 0) {
+            there = has_jobs(s);
+            usleep(20000);
+        }
+        LOOM_CHECK(!dead || (WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL));
+        if (dead) deaths++;
+        if (!dead) end_process(worker, SIGTERM);
+    }
+    LOOM_CHECK(deaths >= 8 && deaths < 40);
+    pthread_join(thread, NULL);
+    LOOM_CHECK_HAS(loom_status_message(r.status), "8 workers");
+    LOOM_FAILS(r.status, LOOM_E_UNAVAILABLE);
+    loom_session_close(s);
+    free_job(&j);
     close_site(&t);
 }
 

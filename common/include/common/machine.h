@@ -2,6 +2,7 @@
 #ifndef LOOM_COMMON_MACHINE_H
 #define LOOM_COMMON_MACHINE_H
 
+#include "common/status.h"
 #include <stdint.h>
 
 /* Bytes of memory: all there is, or what the control group of a container or batch job allows where that is less. */
@@ -12,5 +13,11 @@ uint64_t loom_machine_worker_memory(unsigned workers);
 /* The control group's file `name` ("cpu.max"): of the process's own group (version 2), else of the root, which is what
  * a container sees of itself. NULL where there is none; the caller frees. */
 char *loom_machine_group(const char *name);
+
+/* What `ulimit -v` allows this process and those that it starts, in bytes; 0: no limit. */
+uint64_t loom_machine_address_space(void);
+/* For programs that start others, or open many files: raises the limit of open files as far as this user may. LOOM_E_OS,
+ * with a hint, where it or the address space is too small for anything to come of it. */
+LOOM_MUST_USE loom_status *loom_machine_check_limits(void);
 
 #endif

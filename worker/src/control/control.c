@@ -563,6 +563,7 @@ loom_status *loom_control_run(const loom_control_options *options) {
     LOOM_TRY(loom_endpoint_check(options->connect, options->insecure));
     loom_control c = {.options = *options, .last_reply = loom_seconds()};
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     /* Nobody is left for whom it could end in order; one that is stopped would not see a SIGTERM. */
     if (options->parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (c.options.threads == 0) c.options.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
