@@ -177,6 +177,17 @@ static bool try_again(child *c) {
     return true;
 }
 
+static loom_status *ended_by(int signal) {
+    bool outside = ended_from_outside(signal);
+    loom_status *error =
+        loom_error(outside ? LOOM_E_OS : LOOM_E_INTERNAL, "the compiler process was ended by signal %d (%s)%s", signal,
+                   strsignal(signal), outside ? ", each time that it was started" : "");
+    if (signal != SIGKILL) return error;
+    return loom_status_note(error,
+                            "hint: mostly that is the system, out of memory, or a batch job's limit of it; workers "
+                            "that take less leave more (--memory)");
+}
+
 static void on_child_exit(uv_process_t *process, int64_t status, int signal) {
     child *c = process->data;
     c->spawned = false;
@@ -191,8 +202,7 @@ static void on_child_exit(uv_process_t *process, int64_t status, int signal) {
         error = loom_error(LOOM_E_LIMIT, "compiling took more than %llu seconds of processor time",
                            (unsigned long long)c->pool->limits.cpu_seconds);
     } else if (signal) {
-        error =
-            loom_error(LOOM_E_INTERNAL, "the compiler process was ended by signal %d (%s)", signal, strsignal(signal));
+        error = ended_by(signal);
     } else {
         error = loom_error(LOOM_E_INTERNAL, "the compiler process ended with status %lld and without an answer",
                            (long long)status);

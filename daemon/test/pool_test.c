@@ -45,7 +45,9 @@ static void done(void *user, loom_status *error, const void *reply, size_t lengt
     if (error) {
         r->errors++;
         r->code = loom_status_code(error);
-        snprintf(r->text, sizeof r->text, "%s", loom_status_message(error));
+        char *text = loom_status_text(error);
+        snprintf(r->text, sizeof r->text, "%s", text);
+        free(text);
         loom_status_free(error);
     } else {
         r->answers++;
@@ -115,23 +117,24 @@ LOOM_TEST(pool, a_child_that_is_killed_is_tried_again) {
     tear_down(&r);
 }
 
-static void ends_by_a_signal(const char *program, const char *signal, int expected_tries) {
+static void ends_by_a_signal(const char *program, const char *signal, int expected_tries, loom_code code) {
     rig r;
     set_up(&r, program, loom_compile_default_limits);
     submit(&r);
     run_until(&r, 1);
-    LOOM_CHECK_EQ_INT(r.code, LOOM_E_INTERNAL);
+    LOOM_CHECK_EQ_INT(r.code, code);
     LOOM_CHECK_HAS(r.text, signal);
+    LOOM_CHECK_EQ_INT(strstr(r.text, "hint: ") != NULL && strstr(r.text, "memory") != NULL, code == LOOM_E_OS);
     LOOM_CHECK_EQ_INT(tries(&r), expected_tries);
     tear_down(&r);
 }
 
 LOOM_TEST(pool, one_that_is_always_killed_is_an_error) {
-    ends_by_a_signal(COUNTED "kill -KILL $$", "signal 9", 3);
+    ends_by_a_signal(COUNTED "kill -KILL $$", "signal 9", 3, LOOM_E_OS);
 }
 
 LOOM_TEST(pool, one_that_ends_itself_is_not_tried_again) {
-    ends_by_a_signal(COUNTED "kill -ABRT $$", "signal 6", 1);
+    ends_by_a_signal(COUNTED "kill -ABRT $$", "signal 6", 1, LOOM_E_INTERNAL);
 }
 
 LOOM_TEST(pool, an_end_without_an_answer_is_an_error) {

@@ -106,11 +106,28 @@ def too_many_groups():
     """Refused at once: their results would not fit into memory."""
     with open(os.path.join(TMP, "e.weft"), "w") as f:
         f.write("entry m (n: i64) (s: seq i64) : []i64 = from_seq (group_seq n (\\x -> [x]) s (\\k ys -> fold_seq (+) 0 ys))\n")
-    for command, status, words in ("run", 65, "group_seq with 1000000000000 groups"), ("eval", 71, "no memory"):
+    for command, status, words in ("run", 65, "group_seq with 1000000000000 groups"), ("eval", 71, "memory of the evaluation"):
         code, got = said(command, "--arg n=1000000000000 --stream s=i8")
         if code != status or words not in "\n".join(got):
             failed.append("too many groups")
             print("too many groups: %s exits with %d and says\n    %s" % (command, code, "\n    ".join(got)))
+
+
+def too_large():
+    """Arrays that no memory holds, of up to three levels and of more than 2^63 bytes: the place, and what would help."""
+    program = "entry m (n: i64) : %s = %s\n"
+    levels = [("[]f64", "map (+ 1) (generate n f64.i64)"), ("[][]f64", "generate n (\\i -> generate n (\\j -> f64 i + f64 j))"),
+              ("[][][]f64", "generate n (\\i -> generate n (\\j -> generate n (\\k -> f64 i + f64 j * f64 k)))")]
+    for (kind, body), sizes in zip(levels, [(10 ** 13,), (10 ** 6, 10 ** 10), (10 ** 6, 10 ** 10)]):
+        with open(os.path.join(TMP, "e.weft"), "w") as f:
+            f.write(program % (kind, body))
+        for n in sizes:
+            for command in "run", "eval":
+                code, got = said(command, "--arg n=%d" % n)
+                text = "\n".join(got)
+                if code != 71 or "e.weft:1" not in text or "hint: " not in text or "--memory" not in text:
+                    failed.append("too large")
+                    print("%s of %d: %s exits with %d and says\n    %s" % (kind, n, command, code, "\n    ".join(got)))
 
 
 def main():
@@ -121,6 +138,7 @@ def main():
     for case in CASES:
         check(*case)
     too_many_groups()
+    too_large()
     shutil.rmtree(TMP)
     print("failed: " + ", ".join(failed) if failed else "ok")
     sys.exit(1 if failed else 0)

@@ -3,6 +3,7 @@
 #include "client/binding.h"
 #include "client/output.h"
 #include "common/buffer.h"
+#include "common/machine.h"
 #include "compiler/interp/interp.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ static loom_status *evaluate(const run *r) {
         status = loom_client_collect(p, loom_client_param_type(p, r->function, i), b->sources[i], &b->arguments[i]);
     }
     loom_value *result = NULL;
-    loom_interp_options options = {0};
+    loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1)};
     if (!status) status = loom_interp_call(p, r->function, b->arguments, &options, &result, NULL);
     status = with_lengths(r, status);
     if (!status) status = deliver(r, result, NULL);

@@ -256,8 +256,9 @@ static bool other_workers(const loom_session *s, const loom_child *but) {
     return false;
 }
 
-/* What the system refuses to a child, that refuses itself so. */
+/* What the system refuses to a child is refused to this process too; the child has said what. */
 static loom_code code_of(int64_t status) {
+    if (status == loom_code_exit(LOOM_E_IO)) return LOOM_E_IO;
     return status == loom_code_exit(LOOM_E_OS) || loom_machine_address_space() ? LOOM_E_OS : LOOM_E_UNAVAILABLE;
 }
 

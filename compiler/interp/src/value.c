@@ -24,9 +24,9 @@ void heap_free(heap *h) {
 
 loom_status *heap_over(const heap *h, uint64_t wanted) {
     loom_status *status = loom_error(
-        LOOM_E_LIMIT, "memory of the evaluation: %llu bytes are alive and %llu more are needed, the limit is %llu",
+        LOOM_E_MEMORY, "memory of the evaluation: %llu bytes are alive and %llu more are needed, the limit is %llu",
         (unsigned long long)h->alive, (unsigned long long)wanted, (unsigned long long)h->limit);
-    return loom_status_note(status, "hint: raise the limit, or let the program make less at once");
+    return loom_status_note(status, "hint: let the program make less at once, or give workers more (--memory)");
 }
 
 static void link_object(heap *h, object *o, object_kind kind, size_t bytes) {

@@ -84,7 +84,7 @@ LOOM_TEST(interp_control, memory_limit) {
     loom_interp_options options = {.memory_limit = 1 << 20};
     loom_value *result = NULL, *n = value_from("i64 1000000000000");
     loom_status *status = loom_interp_call(b.p, 0, &n, &options, &result, NULL);
-    LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_LIMIT);
+    LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_MEMORY);
     LOOM_CHECK(loom_status_span(status).line > 0);
     loom_status_free(status);
     loom_value_unref(n);

@@ -1,13 +1,16 @@
 #include "ledger/store.h"
 #include "common/buffer.h"
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #define STORE_VERSION 1
 
 struct loom_store {
     sqlite3 *db;
+    char *folder;
 };
 
 static const char *const schema =
@@ -24,8 +27,23 @@ static const char *const schema =
     "CREATE TABLE IF NOT EXISTS slot (job INTEGER NOT NULL, slot INTEGER NOT NULL, path TEXT NOT NULL,"
     "  PRIMARY KEY (job, slot)) WITHOUT ROWID;";
 
+/* A disk with less than this left is called full: SQLite does not always say why it cannot write. */
+#define NO_ROOM 65536
+
+static bool is_full(const char *folder) {
+    struct statvfs room;
+    return statvfs(folder, &room) == 0 && (uint64_t)room.f_bavail * room.f_frsize < NO_ROOM;
+}
+
 static loom_status *failed(loom_store *s, const char *what) {
-    return loom_error(LOOM_E_IO, "the daemon's store: %s: %s", what, sqlite3_errmsg(s->db));
+    int code = sqlite3_errcode(s->db) & 0xff, why = sqlite3_system_errno(s->db);
+    bool written = code == SQLITE_FULL || code == SQLITE_IOERR;
+    if (written && !loom_errno_hint(why)) why = code == SQLITE_FULL || is_full(s->folder) ? ENOSPC : 0;
+    if (!written || !why) {
+        return loom_error(LOOM_E_IO, "the daemon's store in %s: %s: %s", s->folder, what, sqlite3_errmsg(s->db));
+    }
+    return loom_status_note(loom_error_errno(LOOM_E_IO, why, "the daemon's store in %s", s->folder),
+                            "hint: a command keeps it in $TMPDIR, a gridloomd in its --store");
 }
 
 static loom_status *run(loom_store *s, const char *sql) {
@@ -94,6 +112,7 @@ static loom_status *prepare(loom_store *s, bool lasting, uint64_t *incarnation) 
 
 loom_status *loom_store_open(const char *folder, bool lasting, loom_store **store, uint64_t *incarnation) {
     loom_store *s = loom_xcalloc(1, sizeof *s);
+    s->folder = loom_xstrdup(folder);
     char *path = loom_xprintf("%s/ledger.db", folder);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     loom_status *status = NULL;
@@ -103,7 +122,6 @@ loom_status *loom_store_open(const char *folder, bool lasting, loom_store **stor
     if (!status) {
         sqlite3_busy_timeout(s->db, 2000);
         status = prepare(s, lasting, incarnation);
-        loom_status_note(status, "in %s", path);
     }
     free(path);
     if (status) {
@@ -117,6 +135,7 @@ loom_status *loom_store_open(const char *folder, bool lasting, loom_store **stor
 void loom_store_close(loom_store *s) {
     if (!s) return;
     sqlite3_close(s->db);
+    free(s->folder);
     free(s);
 }
 

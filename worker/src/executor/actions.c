@@ -69,6 +69,13 @@ static const char *purpose(const loom_plan *plan, uint32_t at) {
     return NULL;
 }
 
+/* To the user just another array that does not fit. */
+static loom_status *beyond_all_memory(loom_status *status) {
+    loom_status *made = loom_error(LOOM_E_MEMORY, "%s", loom_status_message(status));
+    loom_status_free(status);
+    return loom_status_note(made, "hint: no --memory is enough for it: let the program make less at once");
+}
+
 static loom_status *act_alloc(loom_engine *engine, uint32_t at) {
     uint32_t b = engine->plan->actions[at].buffer;
     const loom_plan_buffer *buffer = &engine->plan->buffers[b];
@@ -77,11 +84,12 @@ static loom_status *act_alloc(loom_engine *engine, uint32_t at) {
         LOOM_TRY(loom_engine_extent(engine, buffer->extents[k], &extent));
     }
     uint64_t bytes;
-    LOOM_TRY(loom_engine_size(engine, b, &bytes));
     loom_memory *memory = engine->executor->memory;
     loom_memory_give(memory, &engine->blocks[b]);
     engine->data[b] = NULL;
-    loom_status *status = loom_memory_take(memory, bytes, false, "an array of the program", &engine->blocks[b]);
+    loom_status *status = loom_engine_size(engine, b, &bytes);
+    if (!status) status = loom_memory_take(memory, bytes, false, "an array of the program", &engine->blocks[b]);
+    if (loom_status_code(status) == LOOM_E_LIMIT) status = beyond_all_memory(status);
     const char *label = status ? purpose(engine->plan, at) : NULL;
     if (label) loom_status_note(status, "needed for %s", label);
     LOOM_TRY(status);
