@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* ---- reading ---- */
@@ -341,6 +343,18 @@ loom_status *loom_stream_flush(FILE *stream, const char *name) {
     bool before = ferror(stream) != 0;
     int why = fflush(stream) != 0 ? errno : before ? EIO : 0;
     return why ? loom_error_errno(LOOM_E_IO, why, "writing to %s", name) : NULL;
+}
+
+/* A disk with less than this left is called full. */
+#define NO_ROOM 65536
+
+int loom_write_cause(const char *path, int errnum) {
+    struct statvfs room;
+    struct rlimit size;
+    if (loom_errno_hint(errnum)) return errnum;
+    if (path && statvfs(path, &room) == 0 && (uint64_t)room.f_bavail * room.f_frsize < NO_ROOM) return ENOSPC;
+    if (path && getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY) return EFBIG;
+    return 0;
 }
 
 /* ---- folders ---- */

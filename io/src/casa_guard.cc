@@ -3,8 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 extern "C" {
@@ -17,9 +15,6 @@ std::mutex one_at_a_time;
 
 namespace {
 
-/* A disk with less than this left is called full. */
-constexpr uint64_t NO_ROOM = 65536;
-
 thread_local const work *current = nullptr;
 std::terminate_handler terminate_otherwise;
 
@@ -28,18 +23,6 @@ std::string one_line(std::string text) {
         if (c == '\n' || c == '\t') c = ' ';
     }
     return text;
-}
-
-/* casacore reports a short write with whatever errno was left from before, and mostly says which of its own assertions
- * does not hold: so the disk is asked too. What has succeeded since has left errno as it was. 0: no cause is known. */
-int cause(int why, const char *disk) {
-    struct statvfs room;
-    struct rlimit size;
-    if (loom_errno_hint(why)) return why;
-    if (disk && statvfs(disk, &room) == 0 && static_cast<uint64_t>(room.f_bavail) * room.f_frsize < NO_ROOM)
-        return ENOSPC;
-    if (disk && getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY) return EFBIG;
-    return 0;
 }
 
 void on_terminate() {
@@ -91,13 +74,13 @@ work::~work() {
 }
 
 loom_status *work::failed(int why, const std::string &said) const {
-    int known = cause(why, disk);
+    int known = loom_write_cause(disk, why);
     if (!known) return loom_error(code, "%s: %s", what.c_str(), one_line(said).c_str());
     return loom_error_errno(code, known, "%s", what.c_str());
 }
 
 void work::last_word(const char *said, bool clean_up) const {
-    int known = cause(errno, disk);
+    int known = loom_write_cause(disk, errno);
     say("error: ");
     say(what.c_str());
     if (known) {

@@ -42,6 +42,11 @@ void loom_file_set_destroy(loom_file_set *set); /* removes what was not put in p
 /* Writes out what was printed to `stream`; LOOM_E_IO if any of it, now or earlier, did not arrive. */
 LOOM_MUST_USE loom_status *loom_stream_flush(FILE *stream, const char *name);
 
+/* Why a library could not write on the file system of `path` (NULL: it did not write): errno as it left it, where that
+ * is a limit of the system's; else what can be seen, a disk without room or a limit of a file's size. 0: not known.
+ * Libraries report a short write with whatever errno was left from before, or with one of their own assertions. */
+int loom_write_cause(const char *path, int errnum);
+
 LOOM_MUST_USE loom_status *loom_make_directories(const char *path, unsigned mode);
 void loom_remove_tree(const char *path); /* best effort, does not follow links */
 

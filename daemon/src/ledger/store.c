@@ -1,10 +1,10 @@
 #include "ledger/store.h"
 #include "common/buffer.h"
+#include "common/file.h"
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 
 #define STORE_VERSION 1
 
@@ -27,19 +27,11 @@ static const char *const schema =
     "CREATE TABLE IF NOT EXISTS slot (job INTEGER NOT NULL, slot INTEGER NOT NULL, path TEXT NOT NULL,"
     "  PRIMARY KEY (job, slot)) WITHOUT ROWID;";
 
-/* A disk with less than this left is called full: SQLite does not always say why it cannot write. */
-#define NO_ROOM 65536
-
-static bool is_full(const char *folder) {
-    struct statvfs room;
-    return statvfs(folder, &room) == 0 && (uint64_t)room.f_bavail * room.f_frsize < NO_ROOM;
-}
-
 static loom_status *failed(loom_store *s, const char *what) {
-    int code = sqlite3_errcode(s->db) & 0xff, why = sqlite3_system_errno(s->db);
-    bool written = code == SQLITE_FULL || code == SQLITE_IOERR;
-    if (written && !loom_errno_hint(why)) why = code == SQLITE_FULL || is_full(s->folder) ? ENOSPC : 0;
-    if (!written || !why) {
+    int code = sqlite3_errcode(s->db) & 0xff, why = 0;
+    if (code == SQLITE_FULL || code == SQLITE_IOERR) why = loom_write_cause(s->folder, sqlite3_system_errno(s->db));
+    if (code == SQLITE_FULL && !why) why = ENOSPC;
+    if (!why) {
         return loom_error(LOOM_E_IO, "the daemon's store in %s: %s: %s", s->folder, what, sqlite3_errmsg(s->db));
     }
     return loom_status_note(loom_error_errno(LOOM_E_IO, why, "the daemon's store in %s", s->folder),
