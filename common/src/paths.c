@@ -1,6 +1,5 @@
 #include "common/paths.h"
 #include "common/buffer.h"
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -113,4 +112,14 @@ loom_status *loom_paths_check(const loom_paths *paths) {
         }
     }
     return NULL;
+}
+
+bool loom_paths_has_open(const loom_paths *paths, int fd) {
+    struct stat info;
+    if (fstat(fd, &info) != 0 || S_ISCHR(info.st_mode)) return false;
+    for (size_t i = 0; i < paths->n; i++) {
+        const place *p = &paths->at[i];
+        if (p->output && p->exists && same_inode(&p->info, &info)) return true;
+    }
+    return false;
 }

@@ -5,6 +5,8 @@ temporary file; what it cannot print is an error of every command."""
 # sanitize: asan
 import glob
 import hashlib
+import io
+import json
 import os
 import resource
 import shutil
@@ -60,6 +62,30 @@ def printing():
         with open("/dev/full", "w") as full:
             p = subprocess.run([os.path.join(BIN, program), "--help"], stdout=full, stderr=subprocess.PIPE, text=True)
         check(p.returncode == 74, "%s --help > /dev/full: exit %d: %s" % (program, p.returncode, p.stderr))
+
+
+def output_on_stdout():
+    """What else would be printed goes to standard error: the output alone is in the pipe, or in the file."""
+    for more in ([], ["--json"]):
+        command = ["image", "o.ms", "--size", "32", "-o"]
+        p = gridloom(*command, "plain.fits", *more)
+        check(p.returncode == 0 and "read" in p.stdout, "image: exit %d: %s" % (p.returncode, p.stderr))
+        size = os.path.getsize(path("plain.fits"))
+        q = subprocess.run([GRIDLOOM, *command, "/dev/stdout", *more], cwd=TMP, capture_output=True)
+        check(q.returncode == 0 and len(q.stdout) == size and q.stdout.startswith(b"SIMPLE") and b"read" in q.stderr,
+              "image -o /dev/stdout %s | : exit %d, %d bytes: %s" % (more, q.returncode, len(q.stdout), q.stderr))
+        with open(path("out.fits"), "wb") as f:
+            q = subprocess.run([GRIDLOOM, *command, "/dev/stdout", *more], cwd=TMP, stdout=f, stderr=subprocess.PIPE)
+        check(q.returncode == 0 and os.path.getsize(path("out.fits")) == size and b"read" in q.stderr,
+              "image -o /dev/stdout %s > file: exit %d, %d bytes" % (more, q.returncode, os.path.getsize(path("out.fits"))))
+    p = gridloom("predict", "o.ms", "--model", "sky.txt", "-o", "predicted.ms", "--stats", "/dev/stdout")
+    check(p.returncode == 0 and isinstance(json.loads(p.stdout), dict) and "predicted" in p.stderr, "predict --stats /dev/stdout: " + p.stdout)
+    os.symlink("/dev/stdout", path("stdout.npy"))
+    for command in ("run", "eval"):
+        q = subprocess.run([GRIDLOOM, command, "p.weft", "--entry", "scalar", "--arg", "n=3", "-o", "1=stdout.npy"], cwd=TMP, capture_output=True)
+        check(q.returncode == 0 and np.array_equal(np.load(io.BytesIO(q.stdout)), [3, 3, 3]) and q.stderr == b"0 = 3\n" and
+              q.stdout[-8:] == np.float64(3).tobytes(), "%s -o stdout.npy: exit %d: %s" % (command, q.returncode, q.stderr))
+    os.remove(path("stdout.npy"))
 
 
 # ---- all or none ----
@@ -348,6 +374,7 @@ def main():
     printing()
     outputs_without_stdout()
     outputs_that_are_inputs()
+    output_on_stdout()
     outputs_on_a_small_disk()
     signals()
     ignored()

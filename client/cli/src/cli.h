@@ -6,6 +6,7 @@
 #include "client/program.h"
 #include "common/file.h"
 #include "common/option.h"
+#include "common/paths.h"
 #include "session/session.h"
 
 typedef struct cli_call {
@@ -86,7 +87,10 @@ typedef struct cli_where {
         {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress, no summary and no warnings.", 0, 0}
 /* After it: its warnings, unless --quiet. */
 void cli_warn(const cli_where *where, const loom_job_result *job);
-/* Before the run: no output is an input or lies inside one, no two are one file. NULLs are none. */
+/* Before the run: loom_paths_check. Where standard output is itself an output (-o /dev/stdout), what the command would
+ * print there goes to standard error. */
+LOOM_MUST_USE loom_status *cli_check_paths(const loom_paths *paths);
+/* The same: no output is an input or lies inside one, no two are one file. NULLs are none. */
 LOOM_MUST_USE loom_status *cli_check_files(const char *const *reads, size_t n_reads, const char *const *writes,
                                            size_t n_writes);
 /* Before the run: whether the file of --stats, if one is wanted, can be written. */

@@ -81,7 +81,7 @@ static loom_status *prepare(run *r, const char **paths, int n) {
     for (int i = 0; i < n; i++) loom_paths_read(files, paths[i]);
     loom_client_outputs_list(r->out, files);
     loom_paths_write(files, r->where.stats);
-    return loom_paths_check(files);
+    return cli_check_paths(files);
 }
 
 /* The node that visits streams together, where there is only one. */

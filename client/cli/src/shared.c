@@ -2,11 +2,11 @@
 #include "client/output.h"
 #include "common/buffer.h"
 #include "common/machine.h"
-#include "common/paths.h"
 #include "common/signals.h"
 #include "io/ms.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* $GRIDLOOM_CONNECT counts for every command that has --connect; an empty one means a daemon of the command's own. */
 static void default_daemon(const char **connect) {
@@ -111,11 +111,16 @@ void cli_warn(const cli_where *where, const loom_job_result *job) {
     for (size_t i = 0; i < job->n_warnings && !where->quiet; i++) fprintf(stderr, "warning: %s\n", job->warnings[i]);
 }
 
+loom_status *cli_check_paths(const loom_paths *paths) {
+    if (loom_paths_has_open(paths, STDOUT_FILENO)) stdout = stderr;
+    return loom_paths_check(paths);
+}
+
 loom_status *cli_check_files(const char *const *reads, size_t n_reads, const char *const *writes, size_t n_writes) {
     loom_paths *paths = loom_paths_create();
     for (size_t i = 0; i < n_reads; i++) loom_paths_read(paths, reads[i]);
     for (size_t i = 0; i < n_writes; i++) loom_paths_write(paths, writes[i]);
-    loom_status *status = loom_paths_check(paths);
+    loom_status *status = cli_check_paths(paths);
     loom_paths_free(paths);
     return status;
 }

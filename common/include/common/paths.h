@@ -7,6 +7,7 @@
 #define LOOM_COMMON_PATHS_H
 
 #include "common/status.h"
+#include <stdbool.h>
 
 typedef struct loom_paths loom_paths;
 
@@ -17,5 +18,7 @@ void loom_paths_read(loom_paths *paths, const char *path);
 void loom_paths_write(loom_paths *paths, const char *path);
 /* Before anything is written: LOOM_E_USAGE names the output and what it would destroy. */
 LOOM_MUST_USE loom_status *loom_paths_check(const loom_paths *paths);
+/* Whether an output is the file, pipe or socket that `fd` is open on, as /dev/stdout is. */
+bool loom_paths_has_open(const loom_paths *paths, int fd);
 
 #endif
