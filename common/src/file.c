@@ -1,10 +1,12 @@
 #include "common/file.h"
 #include "common/buffer.h"
+#include "common/log.h"
 #include "special.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,8 @@
 #include <unistd.h>
 
 /* ---- reading ---- */
+
+#define TELL_AFTER_MS 1000
 
 static loom_status *open_input(const char *path, int flags, int *fd, struct stat *info) {
     int f = open(path, O_RDONLY | O_CLOEXEC | flags);
@@ -68,15 +72,37 @@ static loom_status *read_all(int fd, const char *path, uint64_t limit, size_t hi
     return NULL;
 }
 
+/* Opened without waiting for a writer. */
+static void await_writer(int fd, const char *path) {
+    struct pollfd p = {fd, POLLIN, 0};
+    if (poll(&p, 1, TELL_AFTER_MS) == 0)
+        loom_log(LOOM_LOG_WARN, "%s is a pipe; waiting for somebody to write to it", path);
+    while (!p.revents && (poll(&p, 1, -1) >= 0 || errno == EINTR)) {}
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+}
+
 loom_status *loom_file_read(const char *path, uint64_t limit, char **data, size_t *length) {
     int fd;
     struct stat info;
-    LOOM_TRY(open_input(path, 0, &fd, &info));
+    bool pipe = stat(path, &info) == 0 && S_ISFIFO(info.st_mode);
+    LOOM_TRY(open_input(path, pipe ? O_NONBLOCK : 0, &fd, &info));
+    if (pipe) await_writer(fd, path);
     uint64_t size = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 4096;
     loom_status *status =
         S_ISREG(info.st_mode) && size > limit ? too_large(path, limit) : read_all(fd, path, limit, size, data, length);
     close(fd);
     return status;
+}
+
+static loom_status *not_stored(const char *path) {
+    return loom_status_note(loom_error(LOOM_E_NOINPUT, "cannot read %s: it is a pipe or a device", path),
+                            "hint: what it gives can be read once only; save it to a file");
+}
+
+loom_status *loom_file_check_stored(const char *path) {
+    struct stat info;
+    bool stored = stat(path, &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode);
+    return stored ? NULL : not_stored(path);
 }
 
 loom_status *loom_file_map(const char *path, loom_mapping *mapping) {
@@ -87,8 +113,7 @@ loom_status *loom_file_map(const char *path, loom_mapping *mapping) {
     int why = 0;
     if (!S_ISREG(info.st_mode)) {
         close(fd);
-        return loom_status_note(loom_error(LOOM_E_NOINPUT, "cannot map %s: it is a pipe or a device", path),
-                                "hint: what it gives can be read once only; save it to a file");
+        return not_stored(path);
     }
     if (made.length) {
         made.data = mmap(NULL, made.length, PROT_READ, MAP_SHARED, fd, 0);

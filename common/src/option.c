@@ -99,7 +99,9 @@ static loom_status *unknown_option(const loom_option *options, const char *given
 static loom_status *check_range(const loom_option *o, double x, const char *text) {
     if (o->min == 0 && o->max == 0) return NULL;
     if (x >= o->min && x <= o->max) return NULL;
-    return loom_error(LOOM_E_USAGE, "%s is not between %.15g and %.15g", text, o->min, o->max);
+    bool whole = o->kind == LOOM_OPT_INT || o->kind == LOOM_OPT_BYTES;
+    return loom_error(LOOM_E_USAGE, whole ? "%s is not between %.0f and %.0f" : "%s is not between %.15g and %.15g",
+                      text, o->min, o->max);
 }
 
 static loom_status *set_value(const loom_option *o, const char *text) {

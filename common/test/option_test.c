@@ -15,7 +15,8 @@ static loom_option options[] = {
     {"size", 0, LOOM_OPT_INT, &got.size, "N", "Pixels a side; default 512.", 1, 65536},
     {"epsilon", 0, LOOM_OPT_REAL, &got.epsilon, "E", "Accuracy; default 1e-4.", 1e-12, 0.1},
     {"output", 'o', LOOM_OPT_TEXT, &got.output, "FILE", "Where the image goes.", 0, 0},
-    {"memory", 0, LOOM_OPT_BYTES, &got.memory, "BYTES", "Memory of a worker; default what the machine has.", 0, 0},
+    {"memory", 0, LOOM_OPT_BYTES, &got.memory, "BYTES", "Memory of a worker; default what the machine has.", 1 << 20,
+     1e18},
     {"arg", 0, LOOM_OPT_LIST, &got.args, "NAME=VALUE", "An argument; may be given many times.", 0, 0},
     {0},
 };
@@ -79,6 +80,7 @@ LOOM_TEST(option, errors_name_option_expectation_and_finding) {
     check_error(ARGV("--epsilon", "nan"), "'nan' is not a number");
     check_error(ARGV("--epsilon", "0"), "0 is not between 1e-12 and 0.1");
     check_error(ARGV("--memory", "2 apples"), "not a number of bytes");
+    check_error(ARGV("--memory", "3"), "3 is not between 1048576 and 1000000000000000000");
     check_error(ARGV("--size"), "--size needs a value: --size N");
     check_error(ARGV("--quiet=yes"), "--quiet takes no value");
     check_error(ARGV("--siez", "3"), "unknown option --siez; hint: did you mean --size?");

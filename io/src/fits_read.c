@@ -1,5 +1,6 @@
 #include "io/fits_read.h"
 #include "common/buffer.h"
+#include "common/file.h"
 #include <errno.h>
 #include <fitsio.h>
 #include <inttypes.h>
@@ -40,6 +41,7 @@ static loom_status *cfitsio_error(const reading *r, int code) {
 
 loom_status *loom_fits_is_image(const char *path, bool *is) {
     char start[8] = {0};
+    LOOM_TRY(loom_file_check_stored(path));
     FILE *f = fopen(path, "rb");
     if (!f) return loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
     *is = fread(start, 1, sizeof start, f) == sizeof start && memcmp(start, "SIMPLE  ", sizeof start) == 0;

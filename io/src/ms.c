@@ -2,6 +2,7 @@
  * can say what there is to choose from. Order: the file, the main table and its columns, the subtables, the selection,
  * then one look at the ids of all rows. */
 #include "common/buffer.h"
+#include "common/file.h"
 #include "ms_impl.h"
 #include "rows.h"
 #include "source_impl.h"
@@ -48,6 +49,7 @@ static loom_status *check_path(const char *path) {
         return errno == ENOENT ? loom_error(LOOM_E_NOINPUT, "%s: no such file or directory", path)
                                : loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
     }
+    LOOM_TRY(loom_file_check_stored(path));
     if (!S_ISDIR(info.st_mode)) return not_a_directory(path);
     char *table = loom_xprintf("%s/table.dat", path);
     int found = stat(table, &info), why = errno;

@@ -7,13 +7,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Reads at most `limit` bytes; larger files are an error. Caller frees. A NUL is added beyond the length. */
+/* Reads at most `limit` bytes; larger files are an error. Caller frees. A NUL is added beyond the length. A pipe is
+ * read to its end; that one has no writer yet is told in the log, after a second. */
 LOOM_MUST_USE loom_status *loom_file_read(const char *path, uint64_t limit, char **data, size_t *length);
 typedef struct loom_mapping {
     void *data;
     size_t length;
 } loom_mapping;
-/* Read-only, MAP_SHARED. A pipe or device is refused at once: it could be read once only. */
+/* A pipe or device is refused, and not waited for: it could be read once only. What is not there is no error here. */
+LOOM_MUST_USE loom_status *loom_file_check_stored(const char *path);
+/* Read-only, MAP_SHARED. As loom_file_check_stored. */
 LOOM_MUST_USE loom_status *loom_file_map(const char *path, loom_mapping *mapping);
 void loom_file_unmap(loom_mapping *mapping);
 /* Writes path.tmp-PID-N, syncs if `sync`, renames. On failure the temporary file is gone and `path` is as it was. A
