@@ -201,7 +201,11 @@ static void stop(loom_daemon *d, const char *why) {
     loom_log(LOOM_LOG_INFO, "stopping: %s", why);
     for (size_t i = d->jobs.n; i > 0; i--) {
         loom_job *job = d->jobs.at[i - 1];
-        if (!job->ending) loom_job_fail(job, loom_error(LOOM_E_UNAVAILABLE, "the daemon is stopping"));
+        if (!job->ending)
+            loom_job_fail(job,
+                          loom_status_note(
+                              loom_error(LOOM_E_UNAVAILABLE, "the daemon is stopping"),
+                              "hint: what the job had done is lost; it can be run again as soon as a daemon answers"));
         loom_job_destroy(job);
     }
     for (size_t i = 0; i < d->workers.n; i++) say_bye(d, &((loom_worker *)d->workers.at[i])->peer);

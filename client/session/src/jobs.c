@@ -184,7 +184,7 @@ static void on_status(loom_session *s, const Wire__StatusReply *m) {
 static void end_all(loom_session *s, const char *why) {
     for (loom_session_job *job = s->jobs; job; job = job->next) {
         if (job->ended) continue;
-        job->status = loom_error(LOOM_E_UNAVAILABLE, "%s", why);
+        job->status = loom_status_note(loom_error(LOOM_E_UNAVAILABLE, "%s", why), LOOM_RUN_AGAIN);
         job->ended = true;
     }
 }
@@ -200,7 +200,7 @@ static void on_bye(loom_session *s, const Wire__Bye *m) {
     end_all(s, m->reason);
     char *reason = loom_xstrdup(m->reason);
     pthread_mutex_unlock(&s->lock);
-    loom_session_fail(s, loom_error(LOOM_E_UNAVAILABLE, "%s", reason));
+    loom_session_fail(s, loom_status_note(loom_error(LOOM_E_UNAVAILABLE, "%s", reason), LOOM_RUN_AGAIN));
     pthread_mutex_lock(&s->lock);
     free(reason);
 }

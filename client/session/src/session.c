@@ -101,7 +101,9 @@ static void on_beat(uv_timer_t *timer) {
     bool silent = welcome && now - s->last_reply > LOOM_SESSION_PATIENCE;
     pthread_mutex_unlock(&s->lock);
     if (welcome) loom_session_send(s, &message);
-    if (silent) loom_session_fail(s, loom_error(LOOM_E_UNAVAILABLE, "%s does not answer any more", s->endpoint));
+    if (!silent) return;
+    loom_session_fail(s, loom_status_note(loom_error(LOOM_E_UNAVAILABLE, "%s does not answer any more", s->endpoint),
+                                          LOOM_RUN_AGAIN));
 }
 
 /* The second signal does not wait for anybody. */

@@ -697,6 +697,7 @@ LOOM_TEST(site, the_daemon_is_killed_and_started_again) {
     end_process(t.daemon, SIGKILL);
     start_daemon(&t);
     pthread_join(thread, NULL);
+    LOOM_CHECK_HAS(loom_status_note_at(r.status, 0), "run again");
     LOOM_FAILS(r.status, LOOM_E_UNAVAILABLE);
     /* The same session goes on with the new daemon. */
     job k;
@@ -733,6 +734,7 @@ LOOM_TEST(site, everything_ends_within_two_seconds_with_traffic_in_flight) {
     how = end_process(t.daemon, SIGTERM);
     LOOM_CHECK(WIFEXITED(how) && WEXITSTATUS(how) == 0);
     pthread_join(thread, NULL);
+    LOOM_CHECK_HAS(loom_status_note_at(r.status, 0), "run again");
     LOOM_FAILS(r.status, LOOM_E_UNAVAILABLE);
     how = end_process(workers[1], SIGTERM);
     LOOM_CHECK(WIFEXITED(how) && WEXITSTATUS(how) == 0);
