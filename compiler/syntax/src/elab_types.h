@@ -22,6 +22,7 @@ bool loom_syn_restrict(syn_elab *e, syn_ty *t, syn_mask mask); /* to a scalar of
 bool loom_syn_forbid_seq(syn_elab *e, syn_ty *t);              /* false if it is one, or has one inside */
 bool loom_syn_ground(syn_elab *e, syn_ty *t);
 bool loom_syn_has_seq(syn_elab *e, syn_ty *t);
+bool loom_syn_has_poison(syn_elab *e, syn_ty *t); /* in some part */
 bool loom_syn_is_poison(syn_ty *t);
 uint32_t loom_syn_rank(syn_ty *t, syn_ty **leaf); /* array levels as far as known, and what is below */
 const char *loom_syn_ty_text(syn_elab *e, syn_ty *t);

@@ -305,6 +305,7 @@ static bool known_parameters(syn_elab *e, const syn_decl *decl, const syn_body *
     for (uint32_t i = 0; i < body->n_params; i++) {
         if (loom_syn_ground(e, body->params[i]->type)) continue;
         known = false;
+        if (loom_syn_has_poison(e, body->params[i]->type)) continue; /* of a declaration that was complained about */
         const char *name = param_name(e, decl->function->params[i], i);
         const char *hint = loom_arena_printf(e->arena, "annotate it: (%s: f32)", name);
         syn_ty *t = loom_syn_ty(body->params[i]->type);
@@ -320,6 +321,7 @@ static void finish_entry(syn_elab *e, syn_decl *decl, syn_frame *frame, syn_body
     if (e->errors != errors || !known_parameters(e, decl, body)) return;
     syn_node *result = loom_syn_need_node(e, v, decl->span, "the result of an entry");
     loom_syn_defaults(e, frame);
+    if (loom_syn_has_poison(e, result->type)) return;
     if (e->errors == errors && !loom_syn_ground(e, result->type)) {
         loom_syn_error(e, decl->span, "annotate it", "entry `%s`: the result's type is open: %s", decl->name->text,
                        loom_syn_ty_text(e, result->type));

@@ -178,6 +178,7 @@ static void lex_number(lexer *l) {
     int mark = peek(l, 1) | 32;
     bool hexadecimal = peek(l, 0) == '0' && mark == 'x' && is_hex(peek(l, 2));
     bool binary = peek(l, 0) == '0' && mark == 'b' && (peek(l, 2) == '0' || peek(l, 2) == '1');
+    bool based = peek(l, 0) == '0' && (mark == 'x' || mark == 'b' || mark == 'o') && !hexadecimal && !binary;
     /* A field number of a tuple, `t.0`, ends with its digits. */
     const syn_token *last = l->tokens.count ? &l->tokens.at[l->tokens.count - 1] : NULL;
     bool field = last && last->kind == T_DOT && !l->space;
@@ -189,8 +190,10 @@ static void lex_number(lexer *l) {
     loom_dtype suffix = field ? LOOM_DTYPES : take_suffix(l);
     if (is_word(peek(l, 0))) {
         while (is_word(peek(l, 0))) l->at++;
-        complain(l, from, l->at, "suffixes are the scalar types, as in 1i64 or 0.5f32",
-                 "a number with an unknown suffix");
+        complain(l, from, l->at,
+                 based ? "hexadecimal numbers are written 0xff, binary ones 0b101"
+                       : "suffixes are the scalar types, as in 1i64 or 0.5f32",
+                 based ? "a number without digits of its base" : "a number with an unknown suffix");
     }
     syn_token *token = push(l, real || loom_dtype_is_float(suffix) ? T_FLOAT : T_INT, from);
     token->suffix = suffix;

@@ -41,7 +41,8 @@ syn_body *loom_syn_arg_body(const syn_call *c, syn_body_kind kind, uint32_t i, u
     syn_body *body = loom_syn_open(c->e, kind, n, types, c->span);
     syn_node *result = loom_syn_apply_nodes(c->e, c->args[i], n, body->params, c->span);
     if (!loom_syn_forbid_seq(c->e, result->type)) {
-        loom_syn_error(c->e, c->span, NULL, "the function given to `%s` cannot return a sequence", c->name);
+        loom_syn_error(c->e, c->span, "let it fold the sequence, or collect it into an array: `from_seq xs`",
+                       "the function given to `%s` cannot return a sequence", c->name);
         result = loom_syn_poison(c->e, c->span);
     }
     loom_syn_close(c->e, body, result);

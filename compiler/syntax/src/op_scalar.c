@@ -116,6 +116,22 @@ static bool check_operand(syn_elab *e, loom_prim prim, syn_node *x, syn_mask mas
     return false;
 }
 
+/* A literal with a fraction, whose type is still open, is an f64 as far as an integer beside it is concerned. */
+static loom_dtype type_beside(const syn_ty *t, const syn_ty *other) {
+    if (t->kind == TY_SCALAR) return t->dtype;
+    bool fraction = t->kind == TY_VAR && t->mask && !(t->mask & SYN_INTEGERS) && (t->mask & SYN_BIT(LOOM_F64));
+    return fraction && other->kind == TY_SCALAR && loom_dtype_is_integer(other->dtype) ? LOOM_F64 : LOOM_DTYPES;
+}
+
+/* To the wider of both. */
+static const char *conversion_hint(syn_elab *e, const syn_ty *t, const syn_ty *u) {
+    loom_dtype a = type_beside(t, u), b = type_beside(u, t);
+    if (a == LOOM_DTYPES || b == LOOM_DTYPES) return NULL;
+    loom_dtype wider = a > b ? a : b;
+    if (wider == LOOM_BOOL) return NULL;
+    return loom_arena_printf(e->arena, "nothing is converted by itself: write `%s x`", loom_dtype_name(wider));
+}
+
 /* All operands of one type. */
 static bool check_alike(syn_elab *e, loom_prim prim, uint32_t n, syn_node *const *args, const char *name,
                         loom_span span) {
@@ -127,14 +143,7 @@ static bool check_alike(syn_elab *e, loom_prim prim, uint32_t n, syn_node *const
         const char *left = loom_syn_ty_text(e, args[0]->type), *right = loom_syn_ty_text(e, args[i]->type);
         if (loom_syn_unify(e, args[0]->type, args[i]->type)) continue;
         syn_ty *t = loom_syn_ty(args[0]->type), *u = loom_syn_ty(args[i]->type);
-        loom_dtype wider = t->kind != TY_SCALAR   ? LOOM_DTYPES
-                           : u->kind != TY_SCALAR ? LOOM_DTYPES
-                           : t->dtype > u->dtype  ? t->dtype
-                                                  : u->dtype;
-        const char *hint =
-            wider == LOOM_DTYPES || wider == LOOM_BOOL
-                ? NULL
-                : loom_arena_printf(e->arena, "nothing is converted by itself: write `%s x`", loom_dtype_name(wider));
+        const char *hint = conversion_hint(e, t, u);
         loom_syn_error(e, span, hint, "both sides of `%s` must have one type, found %s and %s", name, left, right);
         return false;
     }

@@ -173,6 +173,11 @@ static bool is_open(const syn_ty *t, const void *with) {
     return t->kind == TY_VAR || t->kind == TY_POISON;
 }
 
+static bool is_told(const syn_ty *t, const void *with) {
+    (void)with;
+    return t->kind == TY_POISON;
+}
+
 static bool is_seq(const syn_ty *t, const void *with) {
     (void)with;
     return t->kind == TY_SEQ;
@@ -180,6 +185,10 @@ static bool is_seq(const syn_ty *t, const void *with) {
 
 bool loom_syn_ground(syn_elab *e, syn_ty *t) {
     return !any_part(e, t, is_open, NULL);
+}
+
+bool loom_syn_has_poison(syn_elab *e, syn_ty *t) {
+    return any_part(e, t, is_told, NULL);
 }
 
 bool loom_syn_has_seq(syn_elab *e, syn_ty *t) {
