@@ -4,6 +4,7 @@
  * Every load and store carries the scope of the memory it touches; when the function is closed each is told not to
  * alias the other scopes of the function, without which no loop over two buffers could be vectorised. */
 #include "gen.h"
+#include <llvm-c/DebugInfo.h>
 #include <string.h>
 
 enum {
@@ -287,6 +288,7 @@ void loom_loop_open(loom_fn *fn, loom_loop *loop, LLVMValueRef lo, LLVMValueRef 
     loop->exit = loom_fn_block(fn, "end");
     loop->hi = hi;
     loop->step = step;
+    loop->elementwise = false;
     LLVMBuildBr(fn->b, loop->header);
     LLVMPositionBuilderAtEnd(fn->b, loop->header);
     loop->index = LLVMBuildPhi(fn->b, fn->g->i64, "i");
@@ -295,11 +297,37 @@ void loom_loop_open(loom_fn *fn, loom_loop *loop, LLVMValueRef lo, LLVMValueRef 
     LLVMPositionBuilderAtEnd(fn->b, body);
 }
 
+/* A number of turns that is known, small, and no whole number of vectors: better one vector with lanes to spare than
+ * shorter ones, a rest done one by one, or as many copies of the turn. */
+static bool is_ragged(const loom_loop *loop) {
+    if (!loop->elementwise || !LLVMIsAConstantInt(loop->hi)) return false;
+    LLVMValueRef lo = LLVMGetIncomingValue(loop->index, 0);
+    if (!LLVMIsAConstantInt(lo)) return false;
+    int64_t turns = (int64_t)LLVMConstIntGetSExtValue(loop->hi) - (int64_t)LLVMConstIntGetSExtValue(lo);
+    return turns > 2 && turns < 16 && turns != 4 && turns != 8;
+}
+
+/* Metadata of a loop begin with themselves (LLVM's language reference, llvm.loop). */
+static void fold_tail(const loom_fn *fn, LLVMValueRef latch) {
+    LLVMContextRef c = fn->g->context;
+    static const char masked[] = "llvm.loop.vectorize.predicate.enable", whole[] = "llvm.loop.unroll.disable",
+                      kind[] = "llvm.loop";
+    LLVMMetadataRef mask[] = {LLVMMDStringInContext2(c, masked, sizeof masked - 1),
+                              LLVMValueAsMetadata(LLVMConstInt(fn->g->i1, 1, 0))};
+    LLVMMetadataRef unroll = LLVMMDStringInContext2(c, whole, sizeof whole - 1);
+    LLVMMetadataRef self = LLVMTemporaryMDNode(c, NULL, 0);
+    LLVMMetadataRef parts[] = {self, LLVMMDNodeInContext2(c, mask, 2), LLVMMDNodeInContext2(c, &unroll, 1)};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(c, parts, 3);
+    LLVMMetadataReplaceAllUsesWith(self, node);
+    LLVMSetMetadata(latch, LLVMGetMDKindIDInContext(c, kind, sizeof kind - 1), LLVMMetadataAsValue(c, node));
+}
+
 void loom_loop_close(loom_fn *fn, loom_loop *loop) {
     LLVMValueRef next = LLVMBuildNSWAdd(fn->b, loop->index, loop->step ? loop->step : loom_fn_i64(fn, 1), "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(fn->b);
     LLVMAddIncoming(loop->index, &next, &latch, 1);
-    LLVMBuildBr(fn->b, loop->header);
+    LLVMValueRef back = LLVMBuildBr(fn->b, loop->header);
+    if (is_ragged(loop)) fold_tail(fn, back);
     LLVMPositionBuilderAtEnd(fn->b, loop->exit);
 }
 

@@ -143,6 +143,7 @@ uint32_t loom_fn_new_scope(loom_fn *fn);
 typedef struct loom_loop {
     LLVMBasicBlockRef header, exit;
     LLVMValueRef index, hi, step;
+    bool elementwise; /* innermost, each turn another element: worth whole vectors however few the turns */
 } loom_loop;
 void loom_loop_open(loom_fn *fn, loom_loop *loop, LLVMValueRef lo, LLVMValueRef hi, LLVMValueRef step);
 void loom_loop_close(loom_fn *fn, loom_loop *loop);

@@ -1,7 +1,7 @@
 /* Loop nests over the index space of one operation.
  *
  * Rules. COMPUTE: loops in the order of the axes; each expression at the outermost loop that fixes all axes it depends
- * on; with two axes and a load that runs along the outer one, a few rows at a time. REDUCE: without axes inside the
+ * on; where a load runs across the last two, in tiles of these (tile.c). REDUCE: without axes inside the
  * reduced one, accumulators in registers (LLVM makes vectors of them, additions may be reordered); with such axes, a
  * row of accumulators in memory and the inner axes innermost, so that strides stay 1. SCAN: the scanned axis innermost,
  * running values in registers. PERMUTE with context: one after another, in order. A nest is entered only if no loop of
@@ -10,26 +10,25 @@
  * Example: result[i] = sum over j of a[i, j] * b[i] becomes
  *     for i in [from, to): t = load b[i]; s = 0; for j: s = s + load a[i, j] * t; store result[i] = s
  */
-#include "gen.h"
+#include "nest.h"
 #include <string.h>
 
-/* Rows of a transposed nest done together: of the smallest numbers that images consist of, what fills a cache line. */
-#define LOOM_ROWS_AT_ONCE 8
+static const loom_cut *cut_of(const nest *N, uint32_t position) {
+    for (uint32_t i = 0; i < N->n_cuts; i++) {
+        if (N->cuts[i].position == position) return &N->cuts[i];
+    }
+    return NULL;
+}
 
-typedef struct nest {
-    loom_fn *fn;
-    const loom_lop *op;
-    const loom_bounds *bounds;
-    uint32_t order[LOOM_LIFTED_MAX_AXES]; /* positions, outermost first */
-    uint32_t n;
-    loom_lblock_id body; /* built level by level, or LOOM_NONE */
-} nest;
-
-static LLVMValueRef lower_bound(const nest *N, uint32_t position) {
+LLVMValueRef loom_nest_lower(const nest *N, uint32_t position) {
+    const loom_cut *cut = cut_of(N, position);
+    if (cut) return cut->from;
     return position == N->bounds->position ? N->bounds->from : loom_fn_i64(N->fn, 0);
 }
 
-static LLVMValueRef upper_bound(const nest *N, uint32_t position) {
+LLVMValueRef loom_nest_upper(const nest *N, uint32_t position) {
+    const loom_cut *cut = cut_of(N, position);
+    if (cut) return cut->to;
     return position == N->bounds->position ? N->bounds->to : loom_fn_extent(N->fn, N->op->axes[position]);
 }
 
@@ -37,7 +36,7 @@ static LLVMValueRef upper_bound(const nest *N, uint32_t position) {
 static LLVMValueRef has_elements(const nest *N, uint32_t position) {
     const loom_axis *axis = &N->fn->g->l->axes[N->op->axes[position]];
     if (position != N->bounds->position && axis->kind == LOOM_AXIS_CONST && axis->extent > 0) return NULL;
-    return LLVMBuildICmp(N->fn->b, LLVMIntSLT, lower_bound(N, position), upper_bound(N, position), "");
+    return LLVMBuildICmp(N->fn->b, LLVMIntSLT, loom_nest_lower(N, position), loom_nest_upper(N, position), "");
 }
 
 /* Branches on all given axes having elements. Returns the block for the case that one has none, or NULL. */
@@ -60,12 +59,9 @@ static void go_on(loom_fn *fn, LLVMBasicBlockRef at) {
     LLVMPositionBuilderAtEnd(fn->b, at);
 }
 
-typedef void (*inner_code)(nest *N, uint64_t known);
-static void compute_point(nest *N, uint64_t known);
 static void reduce_into_memory(nest *N, uint64_t known);
 
-/* Loops of levels [level, end), then the inner code. `known`: positions whose index is fixed. */
-static void loops(nest *N, uint32_t level, uint32_t end, uint64_t known, inner_code inner) {
+void loom_nest_loops(nest *N, uint32_t level, uint32_t end, uint64_t known, loom_nest_code inner) {
     loom_fn *fn = N->fn;
     if (N->body != LOOM_NONE) loom_block_build(fn, N->body, known);
     if (level == end) {
@@ -73,15 +69,16 @@ static void loops(nest *N, uint32_t level, uint32_t end, uint64_t known, inner_c
         return;
     }
     uint32_t position = N->order[level];
-    LLVMValueRef lo = lower_bound(N, position), hi = upper_bound(N, position);
+    LLVMValueRef lo = loom_nest_lower(N, position), hi = loom_nest_upper(N, position);
     bool innermost =
-        level + 1 == end && N->body != LOOM_NONE && (inner == compute_point || inner == reduce_into_memory);
+        level + 1 == end && N->body != LOOM_NONE && (inner == loom_nest_point || inner == reduce_into_memory);
     bool deferred = innermost && loom_defer_open(fn, N->body, position);
     loom_loop loop;
     loom_loop_open(fn, &loop, lo, hi, NULL);
+    loop.elementwise = innermost && inner == loom_nest_point;
     fn->axis[position] = loop.index;
     if (position == 0) fn->element = loop.index;
-    loops(N, level + 1, end, known | (uint64_t)1 << position, inner);
+    loom_nest_loops(N, level + 1, end, known | (uint64_t)1 << position, inner);
     if (position == 0) fn->element = NULL;
     loom_loop_close(fn, &loop);
     if (deferred) loom_defer_close(fn, N->body, known, position, lo, hi);
@@ -143,7 +140,7 @@ static loom_sv *scalars(const nest *N, size_t n) {
 
 /* ---- COMPUTE and CHECK ---- */
 
-static void compute_point(nest *N, uint64_t known) {
+void loom_nest_point(nest *N, uint64_t known) {
     (void)known;
     for (uint32_t j = 0; j < N->op->n_results; j++) store_result(N, j, LOOM_NONE, loom_block_result(N->fn, N->body, j));
 }
@@ -158,107 +155,14 @@ static void check_point(nest *N, uint64_t known) {
     loom_fn_raise_if(fn, bad, N->op->site, number[0], number[1]);
 }
 
-/* Whether the load runs along the outer axis where the array is contiguous, and along the inner one elsewhere. */
-static bool runs_across(const loom_gen *g, const loom_lexpr *e) {
-    const uint64_t outer = 1, inner = 2;
-    if (e->kind != LOOM_LX_LOAD || e->n_args < 2) return false;
-    uint64_t last = g->mask[loom_lifted_arg(g->l, e, e->n_args - 1)], others = 0;
-    for (uint32_t i = 0; i + 1 < e->n_args; i++) others |= g->mask[loom_lifted_arg(g->l, e, i)];
-    return (last & outer) && !(last & inner) && (others & inner);
-}
-
-static bool is_transposed(const nest *N) {
-    const loom_gen *g = N->fn->g;
-    const loom_lblock *body = &g->l->blocks[N->body];
-    bool across = false;
-    if (N->op->n_axes != 2) return false;
-    for (loom_lexpr_id e = body->first; e < body->end; e++) {
-        uint8_t kind = g->l->exprs[e].kind;
-        if (kind == LOOM_LX_FOR || kind == LOOM_LX_WHILE) return false;
-        across = across || runs_across(g, &g->l->exprs[e]);
-    }
-    return across;
-}
-
-/* Conditions of the point that hold for all rows or for none. */
-static uint32_t find_choices(const nest *N, loom_lexpr_id *choices) {
-    const loom_gen *g = N->fn->g;
-    const loom_lblock *body = &g->l->blocks[N->body];
-    const uint64_t outer = 1;
-    uint32_t n = 0;
-    for (loom_lexpr_id e = body->first; e < body->end && n < LOOM_FN_CHOICES; e++) {
-        const loom_lexpr *x = &g->l->exprs[e];
-        if (x->kind != LOOM_LX_IF || g->owner[e] != N->body || !(g->mask[e] & outer)) continue;
-        loom_lexpr_id condition = loom_lifted_arg(g->l, x, 0);
-        bool known = g->owner[condition] == N->body && !(g->mask[condition] & outer);
-        for (uint32_t i = 0; i < n; i++) known = known && choices[i] != condition;
-        if (known) choices[n++] = condition;
-    }
-    return n;
-}
-
-/* The loop over rows, once for each way in which the conditions can turn out. */
-static void rows_by_choice(nest *N, const loom_lexpr_id *choices, uint32_t left) {
-    loom_fn *fn = N->fn;
-    const uint64_t known = 2; /* the inner axis */
-    if (!left) {
-        loom_block_forget(fn, N->body, known);
-        loops(N, 1, 2, known, compute_point);
-        return;
-    }
-    LLVMBasicBlockRef side[2] = {loom_fn_block(fn, "unchosen"), loom_fn_block(fn, "chosen")},
-                      on = loom_fn_block(fn, "on");
-    LLVMBuildCondBr(fn->b, fn->memo[choices[0]].re, side[1], side[0]);
-    loom_choice *choice = &fn->choices[fn->n_choices++];
-    choice->condition = choices[0];
-    for (int yes = 0; yes < 2; yes++) {
-        LLVMPositionBuilderAtEnd(fn->b, side[yes]);
-        choice->holds = yes;
-        rows_by_choice(N, choices + 1, left - 1);
-        LLVMBuildBr(fn->b, on);
-    }
-    fn->n_choices--;
-    LLVMPositionBuilderAtEnd(fn->b, on);
-}
-
-static void choose_and_compute(nest *N, uint64_t known) {
-    loom_lexpr_id choices[LOOM_FN_CHOICES];
-    (void)known;
-    rows_by_choice(N, choices, find_choices(N, choices));
-}
-
-/* A few rows of the result at a time, point by point along them: whole lines of what is read across are used, and what
- * depends on the inner axis alone is decided once for all of these rows. Errors are those of the plain order, as the
- * least row wins and within a row the order is kept. */
-static void transposed_nest(nest *N) {
-    loom_fn *fn = N->fn;
-    loom_block_build(fn, N->body, 0);
-    LLVMValueRef end = upper_bound(N, 0);
-    loom_loop rows;
-    loom_loop_open(fn, &rows, lower_bound(N, 0), end, loom_fn_i64(fn, LOOM_ROWS_AT_ONCE));
-    LLVMValueRef to = LLVMBuildNSWAdd(fn->b, rows.index, loom_fn_i64(fn, LOOM_ROWS_AT_ONCE), "");
-    to = LLVMBuildSelect(fn->b, LLVMBuildICmp(fn->b, LLVMIntSLT, to, end, ""), to, end, "");
-    loom_bounds few = *N->bounds;
-    few.position = 0;
-    few.from = rows.index;
-    few.to = to;
-    nest inner = *N;
-    inner.bounds = &few;
-    inner.n = 2;
-    inner.order[0] = 1;
-    inner.order[1] = 0;
-    loops(&inner, 0, 1, 0, choose_and_compute);
-    loom_loop_close(fn, &rows);
-}
-
-static void whole_nest(nest *N, inner_code inner) {
+static void whole_nest(nest *N, loom_nest_code inner) {
     order_all(N);
     loom_block_reset(N->fn, N->body, NULL);
     LLVMBasicBlockRef empty = guard(N, N->order, N->n);
-    if (inner == compute_point && (N->bounds->position == 0 || N->bounds->position == LOOM_NONE) && is_transposed(N)) {
-        transposed_nest(N);
+    if (inner == loom_nest_point && loom_tile_fits(N)) {
+        loom_nest_loops(N, 0, N->n - 2, 0, loom_tile);
     } else {
-        loops(N, 0, N->n, 0, inner);
+        loom_nest_loops(N, 0, N->n, 0, inner);
     }
     go_on(N->fn, empty);
 }
@@ -280,7 +184,7 @@ static void reduce_row(nest *N, uint64_t known) {
     loom_sv *acc = scalars(N, k), *args = scalars(N, 2 * (size_t)k), *next = scalars(N, k), *start = scalars(N, k);
     loom_block_eval(fn, N->op->ne, NULL, false, start);
     memcpy(acc, start, k * sizeof *acc);
-    LLVMValueRef lo = lower_bound(N, r), hi = upper_bound(N, r);
+    LLVMValueRef lo = loom_nest_lower(N, r), hi = loom_nest_upper(N, r);
     bool deferred = loom_defer_open(fn, N->body, r);
     loom_loop loop;
     loom_loop_open(fn, &loop, lo, hi, NULL);
@@ -321,12 +225,12 @@ static void reduce_rows(nest *N, uint64_t known) {
     nest fill = *N;
     fill.body = LOOM_NONE;
     for (uint32_t i = 0; i < n_inner; i++) fill.order[i] = inner[i];
-    loops(&fill, 0, n_inner, known, store_neutral);
+    loom_nest_loops(&fill, 0, n_inner, known, store_neutral);
     nest rows = *N;
     rows.body = body;
     rows.order[0] = r;
     for (uint32_t i = 0; i < n_inner; i++) rows.order[i + 1] = inner[i];
-    loops(&rows, 0, n_inner + 1, known, reduce_into_memory);
+    loom_nest_loops(&rows, 0, n_inner + 1, known, reduce_into_memory);
 }
 
 static void reduce_nest(nest *N) {
@@ -340,14 +244,14 @@ static void reduce_nest(nest *N) {
     /* Levels: the axes outside of the reduced one; with no axis inside these are all others. */
     nest outer = *N;
     for (uint32_t i = 0; i < r; i++) outer.order[i] = i;
-    loops(&outer, 0, r, 0, inner ? reduce_rows : reduce_row);
+    loom_nest_loops(&outer, 0, r, 0, inner ? reduce_rows : reduce_row);
     if (none) {
         LLVMBasicBlockRef after = loom_fn_block(fn, "reduced");
         LLVMBuildBr(fn->b, after);
         LLVMPositionBuilderAtEnd(fn->b, none);
         nest fill = *N;
         fill.body = LOOM_NONE;
-        loops(&fill, 0, N->n - 1, 0, store_neutral);
+        loom_nest_loops(&fill, 0, N->n - 1, 0, store_neutral);
         go_on(fn, after);
     }
     go_on(fn, nothing);
@@ -363,9 +267,9 @@ static void scan_row(nest *N, uint64_t known) {
     uint32_t k = total ? op->n_results / 2 : op->n_results, r = op->reduce;
     loom_sv *acc = scalars(N, k), *args = scalars(N, 2 * (size_t)k), *next = scalars(N, k);
     loom_block_eval(fn, op->ne, NULL, false, acc);
-    LLVMValueRef hi = upper_bound(N, r);
+    LLVMValueRef hi = loom_nest_upper(N, r);
     loom_loop loop;
-    loom_loop_open(fn, &loop, lower_bound(N, r), hi, NULL);
+    loom_loop_open(fn, &loop, loom_nest_lower(N, r), hi, NULL);
     fn->axis[r] =
         right ? LLVMBuildNSWSub(fn->b, LLVMBuildNSWSub(fn->b, hi, loom_fn_i64(fn, 1), ""), loop.index, "") : loop.index;
     if (r == 0) fn->element = fn->axis[r];
@@ -391,7 +295,7 @@ static void scan_nest(nest *N) {
     /* Where there may be nothing to scan the body must not be evaluated, so it is built inside the row alone. */
     const loom_axis *axis = &fn->g->l->axes[N->op->axes[N->op->reduce]];
     if (axis->kind != LOOM_AXIS_CONST || axis->extent <= 0) N->body = LOOM_NONE;
-    loops(N, 0, N->n - 1, 0, scan_row);
+    loom_nest_loops(N, 0, N->n - 1, 0, scan_row);
     go_on(fn, nothing);
 }
 
@@ -462,7 +366,7 @@ static void permute_context(nest *N, uint64_t known) {
     loom_block_reset(N->fn, N->op->body, NULL);
     inner.body = N->op->body;
     LLVMBasicBlockRef empty = guard(&inner, inner.order, inner.n);
-    loops(&inner, 0, inner.n, known, permute_point);
+    loom_nest_loops(&inner, 0, inner.n, known, permute_point);
     go_on(N->fn, empty);
 }
 
@@ -470,7 +374,7 @@ static void permute_nest(nest *N) {
     order_all(N);
     N->body = LOOM_NONE;
     LLVMBasicBlockRef nothing = guard(N, N->order, N->op->n_context);
-    loops(N, 0, N->op->n_context, 0, permute_context);
+    loom_nest_loops(N, 0, N->op->n_context, 0, permute_context);
     go_on(N->fn, nothing);
 }
 
@@ -482,7 +386,7 @@ void loom_nest(loom_fn *fn, loom_lop_id id, const loom_bounds *bounds) {
     fn->op = id;
     fn->element = NULL;
     switch (op->kind) {
-    case LOOM_LO_COMPUTE: whole_nest(&N, compute_point); break;
+    case LOOM_LO_COMPUTE: whole_nest(&N, loom_nest_point); break;
     case LOOM_LO_CHECK: whole_nest(&N, check_point); break;
     case LOOM_LO_REDUCE: reduce_nest(&N); break;
     case LOOM_LO_SCAN: scan_nest(&N); break;

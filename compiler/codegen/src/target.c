@@ -4,6 +4,7 @@
 #include "mathlink.h"
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <pthread.h>
@@ -19,6 +20,10 @@ static void initialise(void) {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
+    /* Innermost loops of a compiled program are often short and run millions of times: over channels, or the cells of a
+     * kernel. Below 16 turns LLVM does without vectors wherever these would need a test at run time. */
+    const char *const options[] = {"gridloom", "-vectorizer-min-trip-count=4"};
+    LLVMParseCommandLineOptions(2, options, NULL);
 }
 
 static loom_status *split_target(loom_gen *g, const char *target) {

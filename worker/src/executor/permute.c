@@ -46,7 +46,8 @@ typedef struct level {
     int64_t extent, lower; /* of the target; where a patch begins from its base */
     int64_t reach;         /* width of a patch */
     int64_t patch;         /* the same, the target's extent at most: what tiles must hold */
-    int64_t width;         /* of a tile */
+    int64_t width;         /* of a tile: 1 << shift */
+    int shift;
     int64_t tiles;
     bool split; /* tiles of unlike parity run in different phases */
 } level;
@@ -152,6 +153,7 @@ static void choose_tiles(tiling *t, double cell) {
     }
     t->phases = 1;
     for (uint32_t d = 0; d < t->rank; d++) {
+        t->levels[d].shift = __builtin_ctzll((uint64_t)t->levels[d].width);
         if (t->levels[d].split && t->levels[d].patch > 1 && t->levels[d].tiles > 1) t->phases *= 2;
     }
 }
@@ -196,7 +198,7 @@ static uint32_t key_of(const tiling *t, const int64_t *base) {
         int64_t begin;
         if (__builtin_add_overflow(base[d], l->lower, &begin) || begin >= l->extent) return NO_KEY;
         if (begin <= -l->reach) return NO_KEY;
-        uint64_t tile = begin > 0 ? (uint64_t)begin / (uint64_t)l->width : 0;
+        uint64_t tile = begin > 0 ? (uint64_t)begin >> l->shift : 0;
         if (l->split) {
             task = task * (uint64_t)l->tiles + tile;
         } else {
