@@ -12,7 +12,7 @@ static bool has_loops(const loom_gen *g, loom_lblock_id body, uint32_t position)
 }
 
 bool loom_defer_open(loom_fn *fn, loom_lblock_id body, uint32_t position) {
-    if (fn->rare || has_loops(fn->g, body, position)) return false;
+    if (fn->rare || fn->defer || has_loops(fn->g, body, position)) return false;
     fn->defer = LLVMBuildAlloca(fn->entry, fn->g->i32, "");
     fn->deferred = false;
     LLVMBuildStore(fn->b, LLVMConstInt(fn->g->i32, 0, 0), fn->defer);
@@ -41,17 +41,29 @@ static void mark_unlikely(const loom_gen *g, LLVMValueRef branch) {
     LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(g->context, "prof", 4), weights);
 }
 
-void loom_defer_close(loom_fn *fn, loom_lblock_id body, uint64_t known, uint32_t position, LLVMValueRef lo,
-                      LLVMValueRef hi) {
+LLVMBasicBlockRef loom_defer_look(loom_fn *fn) {
     loom_gen *g = fn->g;
     LLVMValueRef flag = fn->defer;
     fn->defer = NULL;
-    if (!fn->deferred) return;
+    if (!fn->deferred) return NULL;
     LLVMBasicBlockRef again = loom_fn_block(fn, "again"), on = loom_fn_block(fn, "on");
     LLVMValueRef set =
         LLVMBuildICmp(fn->b, LLVMIntNE, LLVMBuildLoad2(fn->b, g->i32, flag, ""), LLVMConstInt(g->i32, 0, 0), "");
     mark_unlikely(g, LLVMBuildCondBr(fn->b, set, again, on));
     LLVMPositionBuilderAtEnd(fn->b, again);
+    return on;
+}
+
+void loom_defer_end(loom_fn *fn, LLVMBasicBlockRef on) {
+    raise_anyway(fn);
+    LLVMBuildBr(fn->b, on);
+    LLVMPositionBuilderAtEnd(fn->b, on);
+}
+
+void loom_defer_close(loom_fn *fn, loom_lblock_id body, uint64_t known, uint32_t position, LLVMValueRef lo,
+                      LLVMValueRef hi) {
+    LLVMBasicBlockRef on = loom_defer_look(fn);
+    if (!on) return;
     loom_block_forget(fn, body, known);
     loom_loop loop;
     loom_loop_open(fn, &loop, lo, hi, NULL);
@@ -61,9 +73,7 @@ void loom_defer_close(loom_fn *fn, loom_lblock_id body, uint64_t known, uint32_t
     loom_block_build(fn, body, known | (uint64_t)1 << position);
     fn->element = element;
     loom_loop_close(fn, &loop);
-    raise_anyway(fn);
-    LLVMBuildBr(fn->b, on);
-    LLVMPositionBuilderAtEnd(fn->b, on);
+    loom_defer_end(fn, on);
 }
 
 void loom_operator_eval(loom_fn *fn, loom_lblock_id block, const loom_sv *params, bool reassociate, loom_sv *results) {

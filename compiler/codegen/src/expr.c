@@ -170,7 +170,10 @@ static void build_if(loom_fn *fn, loom_lexpr_id id) {
     loom_sv *results = new_results(fn, id, n), *other = LOOM_NEW_ARRAY(fn->g->arena, loom_sv, (size_t)n + 1);
     for (uint32_t i = 0; i < fn->n_choices; i++) {
         if (fn->choices[i].condition != loom_lifted_arg(l, e, 0)) continue;
-        loom_block_eval(fn, e->blocks[fn->choices[i].holds ? 0 : 1], NULL, false, results);
+        loom_lblock_id branch = e->blocks[fn->choices[i].holds ? 0 : 1];
+        if (!fn->chosen || !fn->chosen[id]) loom_block_reset(fn, branch, NULL);
+        loom_block_build(fn, branch, ~(uint64_t)0);
+        for (uint32_t j = 0; j < n; j++) results[j] = loom_block_result(fn, branch, j);
         return;
     }
     LLVMBasicBlockRef yes = loom_fn_block(fn, "then"), no = loom_fn_block(fn, "else"), on = loom_fn_block(fn, "on");

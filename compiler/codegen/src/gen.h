@@ -108,7 +108,8 @@ typedef struct loom_fn {
     /* Conditions whose outcome is known where code is being built (nest.c). */
     loom_choice choices[LOOM_FN_CHOICES];
     uint32_t n_choices;
-    bool rare; /* runs once, not in a loop: small code rather than fast code */
+    bool *chosen; /* per expression: an IF whose branch is built in part, further out; NULL: none */
+    bool rare;    /* runs once, not in a loop: small code rather than fast code */
     /* While an innermost loop is built: checks set this flag instead of raising, see loom_defer_open. */
     LLVMValueRef defer;
     bool deferred;
@@ -199,6 +200,11 @@ void loom_ranged_close(loom_fn *fn, loom_lexpr_id id);
 bool loom_defer_open(loom_fn *fn, loom_lblock_id body, uint32_t position);
 void loom_defer_close(loom_fn *fn, loom_lblock_id body, uint64_t known, uint32_t position, LLVMValueRef lo,
                       LLVMValueRef hi);
+/* The same for several loops as one: no more is deferred, and code goes to where the flag is set; there the caller
+ * makes the loops that raise. Returns where it goes on, for the second call; NULL, without a branch: nothing was
+ * deferred. */
+LLVMBasicBlockRef loom_defer_look(loom_fn *fn);
+void loom_defer_end(loom_fn *fn, LLVMBasicBlockRef on);
 /* Operators are evaluated with their checks in place. */
 void loom_operator_eval(loom_fn *fn, loom_lblock_id block, const loom_sv *params, bool reassociate, loom_sv *results);
 

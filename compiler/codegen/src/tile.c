@@ -1,0 +1,230 @@
+/* Loops of a COMPUTE over two axes that are read across: in tiles.
+ *
+ * Rule. Where a load runs along the last axis but one ("rows" of the result) where its array is contiguous, and along
+ * the last ("columns") elsewhere, each point in the order of the axes touches another line of memory, and another page.
+ * So the two loops go tile by tile, and whole lines are used while they are near. Within a tile the order is that of
+ * the axes; but where the point has conditions that hold for a whole column (that an index is inside, say), these are
+ * decided once for a few rows, with a loop over these for each outcome, and what depends on the column alone is found
+ * before that loop, also in the branch that is taken. Which order it is shows in no result, as points do not depend on
+ * each other; of errors the first in the order of the axes is told, by going through all of it again (defer.c).
+ *
+ * Example: result[x, i] = if inside[i] then a[at[i], x] else 0 becomes
+ *     for X in [from, to) by 64: for I in [0, n) by 16: for S in [X, X + 64) by 8: for i in [I, I + 16):
+ *         if inside[i] then { t = at[i]; for x in [S, S + 8): result[x, i] = a[t, x] } else for x in ...: result[x, i]
+ * = 0
+ *
+ * Cost: a loop for each outcome, and one for errors. See gen.h. */
+#include "compiler/ir/prim.h"
+#include "nest.h"
+
+enum {
+    LINE = 64,       /* bytes of a line of memory */
+    STRETCH = 512,   /* bytes of a row of the array that a tile with conditions reads: enough for the processor to see
+                        that it goes on */
+    SQUARE = 256,    /* bytes of a row of the array that a tile without conditions reads, */
+    LEAST_SIDE = 32, /* and of points at least and at most on either side: inner loops in vectors, all in the nearest */
+    MOST_SIDE = 64,  /* cache */
+    COLUMNS = 16,    /* of a tile with conditions */
+    MOST_WORK =
+        8,   /* primitives (loom_prim_info.work) that depend on the row alone and may be repeated for each column */
+    FEW = 4, /* rows or columns that are no more than this need no tiles */
+};
+
+typedef struct tile {
+    nest *N;
+    uint32_t row, column; /* positions */
+    uint64_t known;       /* of the loops around */
+    int64_t element;      /* bytes of what is read across */
+} tile;
+
+static uint64_t bit(uint32_t position) {
+    return (uint64_t)1 << position;
+}
+
+/* Whether the load runs along `row` where the array is contiguous, and along `column` elsewhere. */
+static bool runs_across(const loom_gen *g, const loom_lexpr *e, uint64_t row, uint64_t column) {
+    if (e->kind != LOOM_LX_LOAD) return false;
+    uint32_t n = g->l->values[e->aux].n_axes;
+    if (n < 2) return false;
+    uint64_t last = g->mask[loom_lifted_arg(g->l, e, n - 1)], others = 0;
+    for (uint32_t i = 0; i + 1 < n; i++) others |= g->mask[loom_lifted_arg(g->l, e, i)];
+    return (last & row) && !(last & column) && (others & column);
+}
+
+/* Bytes of an element of what the body reads across, of several the least; 0: nothing, or it has loops of its own. */
+static int64_t read_across(const nest *N) {
+    const loom_gen *g = N->fn->g;
+    const loom_lblock *body = &g->l->blocks[N->body];
+    uint64_t row = bit(N->op->n_axes - 2), column = bit(N->op->n_axes - 1);
+    int64_t least = 0;
+    for (loom_lexpr_id e = body->first; e < body->end; e++) {
+        const loom_lexpr *x = &g->l->exprs[e];
+        if (x->kind == LOOM_LX_FOR || x->kind == LOOM_LX_WHILE) return 0;
+        if (!runs_across(g, x, row, column)) continue;
+        int64_t size = (int64_t)loom_dtype_size(g->l->values[x->aux].dtype);
+        if (!least || size < least) least = size;
+    }
+    return least;
+}
+
+static bool is_few(const nest *N, uint32_t position) {
+    const loom_axis *axis = &N->fn->g->l->axes[N->op->axes[position]];
+    return axis->kind == LOOM_AXIS_CONST && axis->extent <= FEW;
+}
+
+bool loom_tile_fits(const nest *N) {
+    uint32_t n = N->op->n_axes;
+    return n >= 2 && !N->fn->rare && !is_few(N, n - 2) && !is_few(N, n - 1) && read_across(N) > 0;
+}
+
+/* What depends on the row alone is worth keeping from column to column. */
+static bool rows_are_work(const tile *t) {
+    const loom_gen *g = t->N->fn->g;
+    const loom_lblock *body = &g->l->blocks[t->N->body];
+    int work = 0;
+    for (loom_lexpr_id e = body->first; e < body->end; e++) {
+        bool alone = g->owner[e] == t->N->body && (g->mask[e] & bit(t->row)) && !(g->mask[e] & bit(t->column));
+        if (alone && g->l->exprs[e].kind == LOOM_LX_PRIM) work += loom_prim_table[g->l->exprs[e].prim].work;
+        if (alone && g->l->exprs[e].kind == LOOM_LX_IF) return true;
+    }
+    return work > MOST_WORK;
+}
+
+/* Conditions of the point that hold for all rows or for none. */
+static uint32_t find_choices(const tile *t, loom_lexpr_id *choices) {
+    const loom_gen *g = t->N->fn->g;
+    const loom_lblock *body = &g->l->blocks[t->N->body];
+    uint32_t n = 0;
+    for (loom_lexpr_id e = body->first; e < body->end && n < LOOM_FN_CHOICES; e++) {
+        const loom_lexpr *x = &g->l->exprs[e];
+        if (x->kind != LOOM_LX_IF || g->owner[e] != t->N->body || !(g->mask[e] & bit(t->row))) continue;
+        loom_lexpr_id condition = loom_lifted_arg(g->l, x, 0);
+        bool known = g->owner[condition] == t->N->body && !(g->mask[condition] & bit(t->row));
+        for (uint32_t i = 0; i < n; i++) known = known && choices[i] != condition;
+        if (known) choices[n++] = condition;
+    }
+    return n;
+}
+
+/* ---- the order within a tile ---- */
+
+/* A loop over blocks of `size` of an axis, which becomes the block in `in`. */
+static void open_blocks(nest *in, loom_loop *loop, uint32_t position, int64_t size) {
+    loom_fn *fn = in->fn;
+    LLVMValueRef end = loom_nest_upper(in, position);
+    loom_loop_open(fn, loop, loom_nest_lower(in, position), end, loom_fn_i64(fn, size));
+    LLVMValueRef to = LLVMBuildNSWAdd(fn->b, loop->index, loom_fn_i64(fn, size), "");
+    to = LLVMBuildSelect(fn->b, LLVMBuildICmp(fn->b, LLVMIntSLT, to, end, ""), to, end, "");
+    uint32_t i = 0;
+    while (i < in->n_cuts && in->cuts[i].position != position) i++;
+    if (i == in->n_cuts) in->n_cuts++;
+    in->cuts[i] = (loom_cut){position, loop->index, to};
+}
+
+static int64_t within(int64_t least, int64_t n, int64_t most) {
+    return n < least ? least : n > most ? most : n;
+}
+
+static void in_squares(tile *t) {
+    nest in = *t->N;
+    loom_loop rows, columns;
+    int64_t side = within(LEAST_SIDE, SQUARE / t->element, MOST_SIDE);
+    open_blocks(&in, &rows, t->row, side);
+    open_blocks(&in, &columns, t->column, side);
+    loom_block_forget(in.fn, in.body, t->known);
+    in.n = 2;
+    in.order[0] = t->row;
+    in.order[1] = t->column;
+    loom_nest_loops(&in, 0, 2, t->known, loom_nest_point);
+    loom_loop_close(in.fn, &columns);
+    loom_loop_close(in.fn, &rows);
+}
+
+/* What the branches that are taken have that does not depend on the row. */
+static void build_branches(nest *in, uint64_t known) {
+    loom_fn *fn = in->fn;
+    const loom_lifted *l = fn->g->l;
+    const loom_lblock *body = &l->blocks[in->body];
+    for (loom_lexpr_id e = body->first; e < body->end; e++) {
+        const loom_lexpr *x = &l->exprs[e];
+        fn->chosen[e] = false;
+        if (x->kind != LOOM_LX_IF || fn->g->owner[e] != in->body || !(fn->g->mask[e] & ~known)) continue;
+        for (uint32_t i = 0; i < fn->n_choices; i++) {
+            if (fn->choices[i].condition != loom_lifted_arg(l, x, 0)) continue;
+            loom_lblock_id branch = x->blocks[fn->choices[i].holds ? 0 : 1];
+            loom_block_reset(fn, branch, NULL);
+            loom_block_build(fn, branch, known);
+            fn->chosen[e] = true;
+        }
+    }
+}
+
+/* The loop over a few rows, once for each way in which the conditions can turn out. */
+static void rows_by_choice(nest *in, uint64_t known, const loom_lexpr_id *choices, uint32_t left) {
+    loom_fn *fn = in->fn;
+    if (!left) {
+        loom_block_forget(fn, in->body, known);
+        build_branches(in, known);
+        loom_nest_loops(in, 1, 2, known, loom_nest_point);
+        return;
+    }
+    LLVMBasicBlockRef side[2] = {loom_fn_block(fn, "unchosen"), loom_fn_block(fn, "chosen")},
+                      on = loom_fn_block(fn, "on");
+    LLVMBuildCondBr(fn->b, fn->memo[choices[0]].re, side[1], side[0]);
+    loom_choice *choice = &fn->choices[fn->n_choices++];
+    choice->condition = choices[0];
+    for (int yes = 0; yes < 2; yes++) {
+        LLVMPositionBuilderAtEnd(fn->b, side[yes]);
+        choice->holds = yes;
+        rows_by_choice(in, known, choices + 1, left - 1);
+        LLVMBuildBr(fn->b, on);
+    }
+    fn->n_choices--;
+    LLVMPositionBuilderAtEnd(fn->b, on);
+}
+
+static void choose_and_compute(nest *in, uint64_t known) {
+    tile t = {.N = in, .row = in->order[1], .column = in->order[0]};
+    loom_lexpr_id choices[LOOM_FN_CHOICES];
+    rows_by_choice(in, known, choices, find_choices(&t, choices));
+}
+
+static void by_choice(tile *t) {
+    nest in = *t->N;
+    loom_fn *fn = in.fn;
+    loom_loop rows, columns, few;
+    open_blocks(&in, &rows, t->row, STRETCH / t->element);
+    open_blocks(&in, &columns, t->column, COLUMNS);
+    open_blocks(&in, &few, t->row, LINE / t->element);
+    in.n = 2;
+    in.order[0] = t->column;
+    in.order[1] = t->row;
+    fn->chosen = LOOM_NEW_ARRAY(fn->g->arena, bool, (size_t)fn->g->l->n_exprs + 1);
+    loom_nest_loops(&in, 0, 1, t->known, choose_and_compute);
+    fn->chosen = NULL;
+    loom_loop_close(fn, &few);
+    loom_loop_close(fn, &columns);
+    loom_loop_close(fn, &rows);
+}
+
+static void no_more(nest *N, uint64_t known) {
+    (void)N;
+    (void)known;
+}
+
+void loom_tile(nest *N, uint64_t known) {
+    loom_fn *fn = N->fn;
+    tile t = {N, N->op->n_axes - 2, N->op->n_axes - 1, known, read_across(N)};
+    loom_lexpr_id choices[LOOM_FN_CHOICES];
+    bool deferred = loom_defer_open(fn, N->body, t.column);
+    if (find_choices(&t, choices) && !rows_are_work(&t)) {
+        by_choice(&t);
+    } else {
+        in_squares(&t);
+    }
+    LLVMBasicBlockRef on = deferred ? loom_defer_look(fn) : NULL;
+    if (!on) return;
+    loom_block_forget(fn, N->body, known);
+    loom_nest_loops(N, N->op->n_axes - 2, N->op->n_axes, known, no_more);
+    loom_defer_end(fn, on);
+}
