@@ -51,7 +51,7 @@ static const struct {
     {66, "an input is not there or cannot be read"},
     {69, "a daemon does not answer"},
     {70, "a defect of ours"},
-    {71, "the system refuses: memory, processes"},
+    {71, "the system refuses: memory, processes, open files"},
     {73, "an output cannot be made"},
     {74, "reading or writing failed on the way, as on a full disk"},
     {75, "not now: the same may work later"},
