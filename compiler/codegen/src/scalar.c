@@ -3,6 +3,7 @@
  * from FMA alone. */
 #include "gen.h"
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 static unsigned bits_of(loom_dtype dtype) {
@@ -351,17 +352,20 @@ loom_sv loom_sv_prim(loom_fn *fn, loom_prim prim, loom_dtype operand, loom_dtype
 
 /* ---- conversions ---- */
 
-/* Saturates; NaN gives the least value. */
+/* Saturates; NaN gives the least value. What the conversion gives outside of its range (poison) is not chosen: unlike
+ * the intrinsics that saturate, this becomes a few vector instructions. */
 static LLVMValueRef float_to_integer(loom_fn *fn, loom_dtype to, LLVMValueRef value) {
-    loom_gen *g = fn->g;
-    LLVMTypeRef type = loom_gen_type(g, to), types[2] = {type, LLVMTypeOf(value)};
-    const char *name = loom_dtype_is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat";
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef f = LLVMGetIntrinsicDeclaration(g->module, id, types, 2);
-    LLVMValueRef r = LLVMBuildCall2(fn->b, LLVMIntrinsicGetType(g->context, id, types, 2), f, &value, 1, "");
-    if (!loom_dtype_is_signed(to)) return r;
-    LLVMValueRef least = LLVMConstInt(type, 1ull << (bits_of(to) - 1), 0);
-    return LLVMBuildSelect(fn->b, is_nan(fn, value), least, r, "");
+    LLVMTypeRef type = loom_gen_type(fn->g, to), real = LLVMTypeOf(value);
+    bool is_signed = loom_dtype_is_signed(to);
+    unsigned bits = bits_of(to);
+    uint64_t ones = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    LLVMValueRef least = LLVMConstInt(type, is_signed ? (uint64_t)1 << (bits - 1) : 0, 0);
+    LLVMValueRef most = LLVMConstInt(type, is_signed ? ones >> 1 : ones, 0);
+    double half = ldexp(1, (int)bits - 1);
+    LLVMValueRef inside = is_signed ? LLVMBuildFPToSI(fn->b, value, type, "") : LLVMBuildFPToUI(fn->b, value, type, "");
+    LLVMValueRef below = LLVMBuildFCmp(fn->b, LLVMRealULT, value, LLVMConstReal(real, is_signed ? -half : 0), "");
+    LLVMValueRef above = LLVMBuildFCmp(fn->b, LLVMRealOGE, value, LLVMConstReal(real, is_signed ? half : 2 * half), "");
+    return LLVMBuildSelect(fn->b, above, most, LLVMBuildSelect(fn->b, below, least, inside, ""), "");
 }
 
 static LLVMValueRef integer_to_integer(loom_fn *fn, loom_dtype from, loom_dtype to, LLVMValueRef value) {
