@@ -3,6 +3,7 @@
 #include "common/buffer.h"
 #include "ms_impl.h"
 #include "rows.h"
+#include "source_impl.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,15 +122,9 @@ static loom_status *read_block(block *b) {
     return read_weights(b);
 }
 
-static uint32_t segment_at(const loom_source *source, int64_t first) {
-    uint32_t s = 0;
-    while (s + 1 < source->n_segments && source->segment_first[s + 1] <= first) s++;
-    return s;
-}
-
 static loom_status *ms_read(loom_source *source, int64_t first, int64_t count, loom_value **elements) {
     const loom_ms_state *st = source->state;
-    uint32_t s = segment_at(source, first);
+    uint32_t s = loom_source_segment_at(source, first);
     block b = {.st = st, .rows = &st->rows[s], .segment = &st->segments[s], .count = count};
     b.first = first - source->segment_first[s];
     b.cells = (loom_casa_slice){.rank = 2,

@@ -5,18 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint32_t loom_source_segment_at(const loom_source *source, int64_t first) {
+    uint32_t low = 0, high = source->n_segments;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (source->segment_first[middle] <= first) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 loom_status *loom_source_read(loom_source *source, int64_t first, int64_t count, loom_value **elements) {
     if (first < 0 || count < 0 || first > source->n_elements || count > source->n_elements - first) {
         return loom_error(LOOM_E_PROTOCOL,
                           "%" PRId64 " elements from number %" PRId64 " on were asked of a stream of %" PRId64, count,
                           first, source->n_elements);
     }
-    for (uint32_t s = 0; s < source->n_segments; s++) {
-        int64_t end = source->segment_first[s + 1];
-        if (first < end && first >= source->segment_first[s] && count > end - first) {
-            return loom_error(LOOM_E_PROTOCOL, "elements %" PRId64 " to %" PRId64 " cross the end of segment %" PRIu32,
-                              first, first + count, s);
-        }
+    uint32_t s = loom_source_segment_at(source, first);
+    if (first < source->n_elements && count > source->segment_first[s + 1] - first) {
+        return loom_error(LOOM_E_PROTOCOL, "elements %" PRId64 " to %" PRId64 " cross the end of segment %" PRIu32,
+                          first, first + count, s);
     }
     return source->kind->read(source, first, count, elements);
 }

@@ -2,6 +2,7 @@
  * parameters first: they are read from where cfitsio says that they begin, without its buffers of one FITS block, since
  * a segment wants a stretch of each group only, and without its lock. */
 #include "rows.h"
+#include "source_impl.h"
 #include "uv_impl.h"
 #include <endian.h>
 #include <errno.h>
@@ -250,22 +251,9 @@ static loom_status *read_block(block *b, const loom_runs *runs) {
     return read_rows(b);
 }
 
-static uint32_t segment_at(const loom_source *source, int64_t first) {
-    uint32_t low = 0, high = source->n_segments;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (source->segment_first[middle] <= first) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 static loom_status *uv_read(loom_source *source, int64_t first, int64_t count, loom_value **elements) {
     const loom_uv_state *st = source->state;
-    uint32_t s = segment_at(source, first);
+    uint32_t s = loom_source_segment_at(source, first);
     const loom_uv_segment *segment = &st->uv_segments[s];
     block b = {.st = st, .segment = &st->segments[s], .first = first - source->segment_first[s], .count = count};
     b.base = segment->window * st->header.axes[UV_IF].stride + st->channel_from * st->header.axes[UV_FREQ].stride;
