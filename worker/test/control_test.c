@@ -144,7 +144,7 @@ LOOM_TEST(control, sizes_may_be_computed) {
     LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_MEMORY);
     LOOM_CHECK_HAS(loom_status_message(status), "an array of the program needs 8.0 MiB");
     loom_status_free(status);
-    LOOM_FAILS(squares(executor, b, INT64_MAX, &output), LOOM_E_LIMIT);
+    LOOM_FAILS(squares(executor, b, INT64_MAX, &output), LOOM_E_MEMORY);
     loom_executor_destroy(executor);
     plan_free(b);
 }
