@@ -18,16 +18,12 @@
 #include "nest.h"
 
 enum {
-    LINE = 64,       /* bytes of a line of memory */
-    STRETCH = 512,   /* bytes of a row of the array that a tile with conditions reads: enough for the processor to see
-                        that it goes on */
-    SQUARE = 256,    /* bytes of a row of the array that a tile without conditions reads, */
-    LEAST_SIDE = 32, /* and of points at least and at most on either side: inner loops in vectors, all in the nearest */
-    MOST_SIDE = 64,  /* cache */
-    COLUMNS = 16,    /* of a tile with conditions */
-    MOST_WORK =
-        8,   /* primitives (loom_prim_info.work) that depend on the row alone and may be repeated for each column */
-    FEW = 4, /* rows or columns that are no more than this need no tiles */
+    LINE = 64,      /* bytes of a line of memory */
+    STRETCH = 512,  /* bytes of a row of what is read that a tile takes: the processor sees that it goes on */
+    MOST_ROWS = 64, /* of a tile: all that it touches stays in the nearest cache */
+    COLUMNS = 16,   /* of a tile at least, and two lines of what is read: inner loops in whole vectors */
+    MOST_WORK = 8,  /* primitives (loom_prim_info.work) of the row alone that may be repeated for each column */
+    FEW = 4,        /* rows or columns that are no more than this need no tiles */
 };
 
 typedef struct tile {
@@ -121,16 +117,21 @@ static void open_blocks(nest *in, loom_loop *loop, uint32_t position, int64_t si
     in->cuts[i] = (loom_cut){position, loop->index, to};
 }
 
-static int64_t within(int64_t least, int64_t n, int64_t most) {
-    return n < least ? least : n > most ? most : n;
+static int64_t rows_of(const tile *t) {
+    int64_t n = STRETCH / t->element;
+    return n < MOST_ROWS ? n : MOST_ROWS;
 }
 
-static void in_squares(tile *t) {
+static int64_t columns_of(const tile *t) {
+    int64_t n = 2 * LINE / t->element;
+    return n > COLUMNS ? n : COLUMNS;
+}
+
+static void in_order(tile *t) {
     nest in = *t->N;
     loom_loop rows, columns;
-    int64_t side = within(LEAST_SIDE, SQUARE / t->element, MOST_SIDE);
-    open_blocks(&in, &rows, t->row, side);
-    open_blocks(&in, &columns, t->column, side);
+    open_blocks(&in, &rows, t->row, rows_of(t));
+    open_blocks(&in, &columns, t->column, columns_of(t));
     loom_block_forget(in.fn, in.body, t->known);
     in.n = 2;
     in.order[0] = t->row;
@@ -193,8 +194,8 @@ static void by_choice(tile *t) {
     nest in = *t->N;
     loom_fn *fn = in.fn;
     loom_loop rows, columns, few;
-    open_blocks(&in, &rows, t->row, STRETCH / t->element);
-    open_blocks(&in, &columns, t->column, COLUMNS);
+    open_blocks(&in, &rows, t->row, rows_of(t));
+    open_blocks(&in, &columns, t->column, columns_of(t));
     open_blocks(&in, &few, t->row, LINE / t->element);
     in.n = 2;
     in.order[0] = t->column;
@@ -220,7 +221,7 @@ void loom_tile(nest *N, uint64_t known) {
     if (find_choices(&t, choices) && !rows_are_work(&t)) {
         by_choice(&t);
     } else {
-        in_squares(&t);
+        in_order(&t);
     }
     LLVMBasicBlockRef on = deferred ? loom_defer_look(fn) : NULL;
     if (!on) return;

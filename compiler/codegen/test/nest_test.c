@@ -38,7 +38,7 @@ LOOM_TEST(nest, dot_product) {
     loom_arena_destroy(b.arena);
 }
 
-/* result[x, i] = table[i, at[x]]: read across, so a few rows are done together; rows that are no multiple of that,
+/* result[x, i] = table[i, at[x]]: read across, so it goes in tiles; sides that are no multiple of a tile's, rows
  * divided anywhere. Of errors the least row's, and in it the first, is told. */
 LOOM_TEST(nest, reads_across) {
     enum {
@@ -74,10 +74,65 @@ LOOM_TEST(nest, reads_across) {
     LOOM_CHECK_EQ_INT(wrong, 0);
     places[5] = WIDTH + 3;
     places[3] = WIDTH + 1;
+    m_run(&m, 0);
+    LOOM_CHECK(!m.error.raised);
     m_run(&m, ROWS);
     LOOM_CHECK(m.error.raised && m.error.element == 3 && m.error.a == WIDTH + 1 && m.error.site == site);
     m_close(&m);
     free(places);
     free(values);
+    loom_arena_destroy(b.arena);
+}
+
+/* result[k, x, i] = table[k, i, x] + more[at[x, i]]: tiles within a loop. Of errors of the same element the first in
+ * the order of the axes is told, though another comes first tile by tile. */
+LOOM_TEST(nest, tiles_inside) {
+    enum {
+        ROWS = 70,
+        COLUMNS = 45,
+        WIDTH = 9
+    };
+    builder b = b_open(LOOM_STAGE_TRAVERSAL);
+    loom_axis_id n = b_chunk(&b), rows = b_const(&b, ROWS), columns = b_const(&b, COLUMNS), width = b_const(&b, WIDTH);
+    loom_lvalue_id table = b_column(&b, 0, LOOM_F64, AXES(n, columns, rows)),
+                   at = b_input(&b, 0, LOOM_I64, AXES(rows, columns)), more = b_input(&b, 1, LOOM_F64, AXES(width)),
+                   out = b_made(&b, LOOM_F64, "out", AXES(n, rows, columns));
+    loom_lsite_id site = b_site(&b, "index {a} is not below {b}");
+    b_begin(&b);
+    loom_lexpr_id k = b_axis(&b, 0), x = b_axis(&b, 1), i = b_axis(&b, 2), index[] = {LOAD(&b, at, x, i), LOOM_NONE},
+                  other = b_load(&b, more, LOOM_LOAD_CHECKED, site, index);
+    loom_lblock_id body = b_end(&b, 0, NULL, RESULTS(b_prim(&b, LOOM_PRIM_ADD, LOAD(&b, table, k, i, x), other)));
+    b_compute(&b, AXES(n, rows, columns), body, 1, &out);
+    b_output(&b, LOOM_OUT_COLLECT, out, LOOM_NONE);
+    machine m = m_open(b.arena, b.l);
+    enum {
+        CHUNK = 3,
+        POINTS = ROWS * COLUMNS
+    };
+    double *values = aligned_alloc(64, (CHUNK * POINTS * sizeof *values + 63) / 64 * 64);
+    _Alignas(64) double others[WIDTH];
+    int64_t(*places)[COLUMNS] = aligned_alloc(64, (sizeof(int64_t[ROWS][COLUMNS]) + 63) / 64 * 64);
+    for (int p = 0; p < CHUNK * POINTS; p++) values[p] = p;
+    for (int p = 0; p < WIDTH; p++) others[p] = p * 0.125;
+    for (int p = 0; p < POINTS; p++) places[p / COLUMNS][p % COLUMNS] = p % WIDTH;
+    m_bind(&m, LOOM_STORE_COLUMN, 0, values);
+    m_bind(&m, LOOM_STORE_INPUT, 0, places);
+    m_bind(&m, LOOM_STORE_INPUT, 1, others);
+    m_run(&m, CHUNK);
+    LOOM_CHECK(!m.error.raised);
+    int wrong = 0;
+    for (int p = 0; p < CHUNK * POINTS; p++) {
+        int row = p / COLUMNS % ROWS, column = p % COLUMNS;
+        double want = values[p / POINTS * POINTS + column * ROWS + row] + others[p % POINTS % WIDTH];
+        wrong += ((double *)m_output(&m, 0))[p] < want || ((double *)m_output(&m, 0))[p] > want;
+    }
+    LOOM_CHECK_EQ_INT(wrong, 0);
+    places[5][2] = WIDTH + 1;
+    places[3][COLUMNS - 1] = -2;
+    m_run(&m, CHUNK);
+    LOOM_CHECK(m.error.raised && m.error.element == 0 && m.error.a == -2 && m.error.site == site);
+    m_close(&m);
+    free(values);
+    free(places);
     loom_arena_destroy(b.arena);
 }
