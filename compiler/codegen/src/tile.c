@@ -10,8 +10,8 @@
  *
  * Example: result[x, i] = if inside[i] then a[at[i], x] else 0 becomes
  *     for X in [from, to) by 64: for I in [0, n) by 16: for S in [X, X + 64) by 8: for i in [I, I + 16):
- *         if inside[i] then { t = at[i]; for x in [S, S + 8): result[x, i] = a[t, x] } else for x in ...: result[x, i]
- * = 0
+ *         if inside[i] then { t = at[i]; for x in [S, S + 8): result[x, i] = a[t, x] }
+ *         else for x in [S, S + 8): result[x, i] = 0
  *
  * Cost: a loop for each outcome, and one for errors. See gen.h. */
 #include "compiler/ir/prim.h"
