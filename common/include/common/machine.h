@@ -16,8 +16,8 @@ char *loom_machine_group(const char *name);
 
 /* What `ulimit -v` allows this process and those that it starts, in bytes; 0: no limit. */
 uint64_t loom_machine_address_space(void);
-/* For programs that start others, or open many files: raises the limit of open files as far as this user may. LOOM_E_OS,
- * with a hint, where it or the address space is too small for anything to come of it. */
+/* For programs that start others, or open many files: raises the limit of open files as far as this user may.
+ * LOOM_E_OS, with a hint, where it or the address space is too small for anything to come of it. */
 LOOM_MUST_USE loom_status *loom_machine_check_limits(void);
 
 #endif

@@ -56,8 +56,8 @@ typedef struct loom_status loom_status;
 
 LOOM_NEW_STATUS loom_status *loom_error(loom_code code, const char *format, ...) LOOM_PRINTF(2, 3);
 LOOM_NEW_STATUS loom_status *loom_verror(loom_code code, const char *format, va_list arguments);
-/* Adds ": <strerror(errnum)>" to the message, so that a bare errno never shows, and a hint where there is one. Where the
- * system's limits are reached (open files, memory) the code says that, whatever `code` is. */
+/* Adds ": <strerror(errnum)>" to the message, so that a bare errno never shows, and a hint where there is one. Where
+ * the system's limits are reached (open files, memory) the code says that, whatever `code` is. */
 LOOM_NEW_STATUS loom_status *loom_error_errno(loom_code code, int errnum, const char *format, ...) LOOM_PRINTF(3, 4);
 /* What a user can do about it; NULL: no hint. For libraries that turn errno into words of their own. */
 const char *loom_errno_hint(int errnum);
