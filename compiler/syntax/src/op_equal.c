@@ -56,6 +56,9 @@ syn_node *loom_syn_equal(syn_elab *e, bool negated, syn_node *a, syn_node *b, lo
                        negated ? "!=" : "==", left, right);
         return loom_syn_poison(e, span);
     }
+    /* An error, told before, is like any type: that of the other side is not this one's. */
+    if (loom_syn_ty(a->type)->kind == TY_POISON || loom_syn_ty(b->type)->kind == TY_POISON)
+        return loom_syn_poison(e, span);
     syn_node *same = equal(e, a, b, span);
     return negated ? loom_syn_prim(e, LOOM_PRIM_NOT, e->scalars[LOOM_BOOL], 1, &same, span) : same;
 }
