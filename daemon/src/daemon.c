@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "proto/wire.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -203,9 +204,7 @@ static void stop(loom_daemon *d, const char *why) {
         loom_job *job = d->jobs.at[i - 1];
         if (!job->ending)
             loom_job_fail(job,
-                          loom_status_note(
-                              loom_error(LOOM_E_UNAVAILABLE, "the daemon is stopping"),
-                              "hint: what the job had done is lost; it can be run again as soon as a daemon answers"));
+                          loom_status_note(loom_error(LOOM_E_UNAVAILABLE, "the daemon is stopping"), LOOM_RUN_AGAIN));
         loom_job_destroy(job);
     }
     for (size_t i = 0; i < d->workers.n; i++) say_bye(d, &((loom_worker *)d->workers.at[i])->peer);

@@ -24,16 +24,21 @@ loom_status *loom_runs_add(loom_runs *runs, int64_t row, int64_t count) {
     return NULL;
 }
 
-loom_status *loom_runs_cut(const loom_runs *runs, int64_t first, int64_t count, loom_run **cut, int64_t *n) {
-    int64_t low = 0, high = runs->n; /* the last run that begins at or before `first` */
+int64_t loom_last_begin(const int64_t *starts, int64_t n, int64_t at) {
+    int64_t low = 0, high = n;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
-        if (runs->starts[middle] <= first) {
+        if (starts[middle] <= at) {
             low = middle;
         } else {
             high = middle;
         }
     }
+    return low;
+}
+
+loom_status *loom_runs_cut(const loom_runs *runs, int64_t first, int64_t count, loom_run **cut, int64_t *n) {
+    int64_t low = loom_last_begin(runs->starts, runs->n, first);
     int64_t end = low;
     while (end < runs->n && runs->starts[end] < first + count) end++;
     loom_run *made = malloc((size_t)(end - low + 1) * sizeof *made);

@@ -15,6 +15,8 @@ typedef struct loom_runs {
     int64_t n, capacity, n_rows;
 } loom_runs;
 
+/* Of n ascending numbers (n >= 1) the last that is `at` or less; the first where none is. */
+int64_t loom_last_begin(const int64_t *starts, int64_t n, int64_t at);
 /* Appends one row, or `count` adjacent ones; rows come in ascending order. */
 LOOM_MUST_USE loom_status *loom_runs_add(loom_runs *runs, int64_t row, int64_t count);
 /* Elements [first, first + count) of the segment as runs of the file; malloc'ed. */

@@ -1,21 +1,13 @@
 /* What all sources share: dispatch with its checks, cutting of blocks, and the source over a value in memory. */
 #include "io/source.h"
+#include "runs.h"
 #include "source_impl.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 uint32_t loom_source_segment_at(const loom_source *source, int64_t first) {
-    uint32_t low = 0, high = source->n_segments;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (source->segment_first[middle] <= first) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return (uint32_t)loom_last_begin(source->segment_first, source->n_segments, first);
 }
 
 loom_status *loom_source_read(loom_source *source, int64_t first, int64_t count, loom_value **elements) {

@@ -29,8 +29,6 @@
 #define LOOM_SESSION_CANCEL 2.0
 /* At close, until children are killed. */
 #define LOOM_SESSION_CLOSE 1.8
-/* Where a daemon takes a job with it. */
-#define LOOM_RUN_AGAIN "hint: what the job had done is lost; it can be run again as soon as a daemon answers"
 /* An embedded worker that ends by itself is started again so often, all workers together. */
 #define LOOM_SESSION_RESTARTS 3
 

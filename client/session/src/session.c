@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "impl.h"
+#include "proto/wire.h"
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

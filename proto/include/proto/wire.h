@@ -36,6 +36,9 @@ LOOM_MUST_USE loom_status *loom_wire_unpack(const ProtobufCMessageDescriptor *ty
                                             const void *bytes, size_t length, const loom_wire_limits *limits,
                                             ProtobufCMessage **message);
 
+/* Where a daemon takes a job with it, said by whichever side is there to tell. */
+#define LOOM_RUN_AGAIN "hint: what the job had done is lost; it can be run again as soon as a daemon answers"
+
 /* A status as a message and back. The message lives in `arena` and points into `status`. */
 struct Wire__Status;
 struct Wire__Status *loom_wire_status(loom_arena *arena, const loom_status *status);
