@@ -15,6 +15,7 @@
 #define TOLERANCE 0.01
 /* The axes of an image that is read. */
 #define MAX_AXES 4
+#define CARD     80 /* characters of a header's card */
 #define DEGREE   (M_PI / 180)
 
 typedef struct reading {
@@ -75,12 +76,39 @@ static loom_status *open_image(reading *r) {
     return NULL;
 }
 
+/* Whether the card's value is a string that does not end in it (FITS 4.0, 4.2.1: a quote within is written twice). */
+static bool is_endless(const char *card) {
+    if (strncmp(card + 8, "= ", 2) != 0) return false;
+    int at = 10;
+    while (at < CARD && card[at] == ' ') at++;
+    if (at == CARD || card[at] != '\'') return false;
+    for (at++; at < CARD; at++) {
+        if (card[at] != '\'') continue;
+        if (at + 1 == CARD || card[at + 1] != '\'') return false;
+        at++;
+    }
+    return true;
+}
+
+/* wcslib copies such a string together with what follows, beyond its own buffer. */
+static loom_status *check_cards(const reading *r, const char *header, int cards) {
+    for (int i = 0; i < cards; i++) {
+        const char *card = header + (size_t)i * CARD;
+        if (is_endless(card))
+            return loom_error(LOOM_E_DATA, "%s: the string of %.*s has no end", r->path, (int)strcspn(card, " ="),
+                              card);
+    }
+    return NULL;
+}
+
 static loom_status *read_wcs(reading *r) {
     char *header = NULL;
     int cards = 0, code = 0, rejected = 0;
     if (fits_hdr2str(r->file, 1, NULL, 0, &header, &cards, &code)) return cfitsio_error(r, code);
-    int failed = wcspih(header, cards, WCSHDR_all, 0, &rejected, &r->n_wcs, &r->wcs);
+    loom_status *status = check_cards(r, header, cards);
+    int failed = status ? 0 : wcspih(header, cards, WCSHDR_all, 0, &rejected, &r->n_wcs, &r->wcs);
     fits_free_memory(header, &code);
+    if (status) return status;
     if (failed || r->n_wcs < 1) {
         return loom_error(LOOM_E_DATA, "%s: no world coordinates in its header", r->path);
     }

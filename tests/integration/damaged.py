@@ -70,5 +70,16 @@ for table, wrong in FATAL:
     change(table + "/table.dat", wrong)
     p, there = image()
     expect(table, p.returncode == 65 and not there and table in p.stderr and "damaged" in p.stderr, p.stderr)
+fresh()
+p = gridloom("image", here("x.ms"), "-o", here("m.fits"), "--size", 16, "--quiet")
+whole = open(here("m.fits"), "rb").read()
+for name in (b"CTYPE1", b"CTYPE2", b"CUNIT1", b"RADESYS", b"BUNIT", b"OBJECT"):
+    card = whole.index(name.ljust(8) + b"=")
+    end = whole.index(b"'", whole.index(b"'", card) + 1)
+    with open(here("m.fits"), "wb") as f:
+        f.write(whole[:end] + b"-" + whole[end + 1:])
+    p = gridloom("predict", here("x.ms"), "--model", here("m.fits"), "--quiet")
+    expect("a string of a model without its end", p.returncode == 65 and "m.fits" in p.stderr and name.decode() in p.stderr, p.stderr)
+os.remove(here("m.fits"))
 expect("files", sorted(os.listdir(here("."))) == ["base.ms", "x.ms"], str(os.listdir(here("."))))
 checks.end()
