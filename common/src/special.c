@@ -4,19 +4,25 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
+#include <time.h>
 #include <unistd.h>
 
 /* How long a signal may go unnoticed. */
 #define PATIENCE_MS 100
 
+/* The signal is taken: that it came is told by the status of what it ended. One that is ignored waits too, held. */
 static bool is_asked_to_end(void) {
-    sigset_t pending;
-    if (sigpending(&pending) < 0) return false;
+    static atomic_bool asked;
+    const struct timespec now = {0};
+    sigset_t wanted;
+    sigemptyset(&wanted);
     for (int i = 0; i < LOOM_STOP_SIGNALS; i++) {
-        if (sigismember(&pending, loom_stop_signals[i]) == 1) return true;
+        if (!loom_signal_is_ignored(loom_stop_signals[i])) sigaddset(&wanted, loom_stop_signals[i]);
     }
-    return false;
+    if (sigtimedwait(&wanted, NULL, &now) > 0) atomic_store(&asked, true);
+    return atomic_load(&asked);
 }
 
 /* Until there may be room, or no reason to wait any more: then false. */

@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 /* A stream onto a pipe or device, which may make its writer wait for as long as nobody reads. A signal that asks the
- * command to end (common/signals.h) ends the wait also while signals are held: errno is then ECANCELED. NULL: errno. */
+ * command to end (common/signals.h) ends the wait also while signals are held: it is taken, and errno is ECANCELED.
+ * NULL: errno. */
 FILE *loom_special_open(const char *path, bool is_pipe);
 
 #endif

@@ -8,7 +8,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 /* Arrays of at most so many elements print in full; longer ones belong in files. */
 #define SHORT_ARRAY 64
@@ -34,7 +36,12 @@ static char *folder_of(const char *path) {
     return slash == path ? loom_xstrdup("/") : loom_xprintf("%.*s", (int)(slash - path), path);
 }
 
+/* A pipe is not opened: its reader would take that for all there is. */
 static loom_status *try_to_open(const char *path) {
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISFIFO(info.st_mode)) {
+        return access(path, W_OK) == 0 ? NULL : loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", path);
+    }
     sigset_t before;
     loom_signals_hold(&before);
     loom_writer *writer = NULL;
