@@ -53,6 +53,8 @@ static uint64_t get_fixed64(const unsigned char *bytes) {
     return bits;
 }
 
+static const char zeros[16]; /* a scalar that is not written */
+
 static void scalar_bytes(loom_scalar value, char bytes[16]) {
     uint64_t words[2];
     memcpy(words, &value, sizeof words);
@@ -128,7 +130,6 @@ static void put_field(const loom_wire_field *field, const char *base, loom_buffe
         break;
     }
     case LOOM_WIRE_SCALAR: {
-        static const char zeros[16];
         scalar_bytes(*(const loom_scalar *)aligned, bytes);
         if (memcmp(bytes, zeros, 16) != 0) put_delimited(to, field->id, bytes, 16);
         break;
@@ -277,6 +278,7 @@ static loom_status *scan_message(const loom_wire_table *table, reader r, uint64_
         if (is_array(field->kind) && (!count_elements(field, rec.inner, &more) || counts[f] + more > UINT32_MAX)) {
             return refuse(table, rec.id, "is not a packed array");
         }
+        if (is_array(field->kind) && !more) return refuse(table, rec.id, "is given but empty");
         counts[f] += more;
     }
     return NULL;
@@ -350,6 +352,7 @@ static loom_status *fill_delimited(const loom_wire_table *table, const loom_wire
     switch (field->kind) {
     case LOOM_WIRE_SCALAR:
         if (length != 16) return refuse(table, field->id, "is not a scalar of 16 bytes");
+        if (!memcmp(inner.at, zeros, 16)) return refuse(table, field->id, "is given as zero");
         *(loom_scalar *)to = scalar_from(inner.at);
         return NULL;
     case LOOM_WIRE_TEXT:

@@ -55,6 +55,60 @@ LOOM_TEST(plan_codec, agrees_with_proto) {
     loom_arena_destroy(arena);
 }
 
+/* `decoded` counts the messages that are let through: these are what they encode to. */
+static void check_canonical(const char *bytes, size_t length, size_t *decoded) {
+    loom_arena *arena = loom_arena_create(1 << 20);
+    loom_plan *plan;
+    loom_status *status = loom_plan_decode(arena, bytes, length, &plan);
+    if (!status) {
+        char *again;
+        size_t again_length;
+        LOOM_OK(loom_plan_encode(plan, &again, &again_length));
+        LOOM_CHECK(again_length == length && memcmp(again, bytes, length) == 0);
+        free(again);
+        (*decoded)++;
+    }
+    loom_status_free(status);
+    loom_arena_destroy(arena);
+}
+
+/* What a shorter message says already is refused: an array that is given but empty, a value that is given as zero.
+ * Such a record is put into each place of the plan and of each message in it, under each id. */
+LOOM_TEST(plan_codec, needless_records) {
+    static const struct {
+        char bytes[18]; /* the tag's wire type, then the content */
+        size_t length;
+    } records[] = {{{2, 0}, 2}, {{2, 16}, 18}, {{1}, 9}, {{0}, 2}};
+    loom_arena *arena = loom_arena_create(0);
+    char *bytes;
+    size_t length, decoded = 0;
+    LOOM_OK(loom_plan_encode(sample_plan(arena), &bytes, &length));
+    char *longer = malloc(length + sizeof records[0].bytes);
+    for (size_t at = 0; at <= length; at++) {
+        for (unsigned id = 1; id < 16; id++) {
+            for (size_t k = 0; k < sizeof records / sizeof records[0]; k++) {
+                size_t more = records[k].length;
+                memcpy(longer, bytes, at);
+                memcpy(longer + at, records[k].bytes, more);
+                longer[at] |= (char)(id << 3);
+                memcpy(longer + at + more, bytes + at, length - at);
+                check_canonical(longer, length + more, &decoded);
+                for (size_t before = 0; before + 2 <= at; before++) { /* a message around it, of fewer than 128 bytes */
+                    size_t size = (unsigned char)bytes[before + 1], end = before + 2 + size;
+                    if ((bytes[before] & 7) != 2 || end < at || end > length || size + more > 127) continue;
+                    longer[before + 1] = (char)(size + more);
+                    check_canonical(longer, length + more, &decoded);
+                    longer[before + 1] = (char)size;
+                }
+            }
+        }
+    }
+    LOOM_CHECK(decoded > 0); /* texts may be empty */
+    free(longer);
+    free(bytes);
+    loom_arena_destroy(arena);
+}
+
 /* Every prefix and every single-byte change is either refused or decodes to something that encodes to those very bytes.
  */
 LOOM_TEST(plan_codec, hostile_bytes) {
