@@ -4,6 +4,7 @@
 #include "common/limits.h"
 #include "proto/value_codec.h"
 #include "proto/wire.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -96,6 +97,46 @@ static bool has_room(const char *folder, uint64_t bytes) {
     return room > ROOM_LEFT && room - ROOM_LEFT >= bytes;
 }
 
+static bool is_memory(const char *folder) {
+    struct statfs fs;
+    return statfs(folder, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
+/* Bytes of what is in a folder. */
+static uint64_t held_by(const char *folder) {
+    uint64_t bytes = 0;
+    DIR *entries = opendir(folder);
+    if (!entries) return 0;
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        struct stat info;
+        if (fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode))
+            bytes += (uint64_t)info.st_size;
+    }
+    closedir(entries);
+    return bytes;
+}
+
+/* Values of less than this part of what may be in memory are not worth looking what is there. */
+#define NEGLIGIBLE_SHARE 4096
+
+static bool may_stay_in_memory(const char *folder, uint64_t bytes, uint64_t most) {
+    if (bytes <= most / NEGLIGIBLE_SHARE) return true;
+    return bytes <= most && held_by(folder) <= most - bytes;
+}
+
+/* Room on a disk is taken in one go, which makes writing several times faster and finds a full disk before anything is
+ * written. A tmpfs would clear it first. Filesystems that cannot do this grow the file as it is written. */
+static loom_status *reserve(const object_writer *w, const char *folder, const content *c) {
+    uint64_t bytes = loom_value_wire_bytes(c->shape);
+    if (bytes == 0 || bytes > INT64_MAX || is_memory(folder)) return NULL;
+    while (fallocate(w->file, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) < 0) {
+        if (errno == EINTR) continue;
+        if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return NULL;
+        return loom_error_errno(LOOM_E_IO, errno, "writing %s", w->path);
+    }
+    return NULL;
+}
+
 static loom_status *write_into(const char *folder, const content *c, loom_object *object) {
     static atomic_uint counter;
     unsigned number = atomic_fetch_add(&counter, 1);
@@ -107,7 +148,8 @@ static loom_status *write_into(const char *folder, const content *c, loom_object
     if (w.file < 0) {
         status = loom_error_errno(LOOM_E_CANTCREATE, errno, "cannot write %s", temporary);
     } else {
-        status = put_content(&w, c);
+        status = reserve(&w, folder, c);
+        if (!status) status = put_content(&w, c);
         close(w.file);
         if (!status && rename(temporary, path) < 0) {
             status = loom_error_errno(LOOM_E_IO, errno, "renaming %s", temporary);
@@ -123,11 +165,6 @@ static loom_status *write_into(const char *folder, const content *c, loom_object
     return NULL;
 }
 
-static bool is_memory(const char *folder) {
-    struct statfs fs;
-    return statfs(folder, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
-}
-
 static loom_status *write_content(const char *const *folders, size_t n_folders, uint64_t most_in_memory,
                                   const content *c, loom_object *object) {
     if (c->shape->n_leaves > LOOM_MAX_VALUE_LEAVES) {
@@ -136,7 +173,8 @@ static loom_status *write_content(const char *const *folders, size_t n_folders, 
     }
     uint64_t need = loom_value_wire_bytes(c->shape) + (1u << 16);
     for (size_t i = 0; i + 1 < n_folders; i++) {
-        if (!has_room(folders[i], need) || (need > most_in_memory && is_memory(folders[i]))) continue;
+        if (!has_room(folders[i], need)) continue;
+        if (is_memory(folders[i]) && !may_stay_in_memory(folders[i], need, most_in_memory)) continue;
         loom_status *status = write_into(folders[i], c, object);
         if (!status) return NULL;
         loom_status_free(status); /* what is wrong with this folder the next one may not have */

@@ -197,6 +197,14 @@ LOOM_TEST(object, large_ones_do_not_stay_in_memory) {
     LOOM_OK(loom_object_write(folders, 2, 1, v, &object));
     LOOM_CHECK(strncmp(object.path, disk, strlen(disk)) == 0);
     free(object.path);
+    /* With what is there already, not each for itself. */
+    uint64_t most = object.bytes + loom_value_wire_bytes(v) + (1u << 16);
+    LOOM_OK(loom_object_write(folders, 2, most - 1, v, &object));
+    LOOM_CHECK(strncmp(object.path, disk, strlen(disk)) == 0);
+    free(object.path);
+    LOOM_OK(loom_object_write(folders, 2, most, v, &object));
+    LOOM_CHECK(strncmp(object.path, memory, strlen(memory)) == 0);
+    free(object.path);
     loom_value_unref(v);
     loom_remove_tree(memory);
     loom_remove_tree(disk);

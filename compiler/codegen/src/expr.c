@@ -227,6 +227,7 @@ static void build_for(loom_fn *fn, loom_lexpr_id id) {
     LLVMBuildBr(fn->b, on);
     LLVMPositionBuilderAtEnd(fn->b, in_range);
     loom_ranged_mark(fn, id);
+    loom_ranged_prefetch(fn, id);
     build_turns(fn, id, results);
     loom_ranged_close(fn, id);
     LLVMBasicBlockRef results_end = LLVMGetInsertBlock(fn->b);

@@ -192,6 +192,8 @@ LLVMBasicBlockRef loom_ranged_open(loom_fn *fn, loom_lexpr_id id);
 /* From here on, until close, these checks are not made. */
 void loom_ranged_mark(loom_fn *fn, loom_lexpr_id id);
 void loom_ranged_close(loom_fn *fn, loom_lexpr_id id);
+/* There: asks early for what the loop will read in the next turn of a loop around it. */
+void loom_ranged_prefetch(loom_fn *fn, loom_lexpr_id id);
 
 /* ---- defer.c ---- */
 /* Checks in an innermost loop would keep it from being vectorised. Between these two calls they only set a flag; if it

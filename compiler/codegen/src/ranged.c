@@ -4,8 +4,20 @@
  * not changing in the loop, is in range in all turns if it is in the first and in the last. Both are looked at before
  * the loop. Example, the sum of the cells under a kernel: for p in 0..n: s = s + kernel[p] * cells[y, x + p]
  *  => if n > 0 && n <= #kernel && y < #cells && x < #row && x + n - 1 < #row then (the loop without checks) else the
- * loop Cost: the loop is there twice. See gen.h. */
+ * loop. Cost: the loop is there twice. See gen.h.
+ *
+ * Rule. Such a load whose first index moves with a loop around, in a row that is short, reads a small box of a large
+ * array, slice by slice; hardware does not foresee where the next slice's part of it begins. So each row asks for the
+ * row that lies one further along the first axis. Example: a visibility predicted from 10 x 10 x 10 cells of planes
+ * that take 1 GB, in double precision: 14.5 s for 10 million without, 9.9 s with it; no gain where the planes are in a
+ * cache, which is therefore looked at first. */
 #include "gen.h"
+
+/* Rows of more bytes are followed by hardware. */
+#define MOST_ROW_BYTES 512
+/* Arrays of fewer bytes stay in a second-level cache. */
+#define LEAST_ARRAY_BYTES ((int64_t)4 << 20)
+#define LINE_BYTES        64
 
 typedef struct ranged {
     loom_fn *fn;
@@ -161,4 +173,85 @@ void loom_ranged_mark(loom_fn *fn, loom_lexpr_id id) {
 
 void loom_ranged_close(loom_fn *fn, loom_lexpr_id id) {
     mark(fn, id, false);
+}
+
+/* ---- the next slice ---- */
+
+/* The first turn's indices of a load in range, all that does not change in the loop being built; false: it has another
+ * form. */
+static bool first_indices(const ranged *r, loom_lexpr_id id, LLVMValueRef *indices) {
+    const loom_lifted *l = r->fn->g->l;
+    const loom_lexpr *e = &l->exprs[id];
+    for (uint32_t i = 0; i < l->values[e->aux].n_axes; i++) {
+        bool runs;
+        loom_lexpr_id x;
+        if (!has_form(r, loom_lifted_arg(l, e, i), &runs, &x) || (i == 0 && runs)) return false;
+        indices[i] = x == LOOM_NONE ? loom_fn_i64(r->fn, 0) : r->fn->memo[x].re;
+    }
+    return true;
+}
+
+/* Bytes that the loop reads of one row; 0: not known, or not along a row. */
+static int64_t row_bytes(const ranged *r, loom_lexpr_id id) {
+    const loom_lifted *l = r->fn->g->l;
+    const loom_lexpr *e = &l->exprs[id];
+    const loom_lvalue *v = &l->values[e->aux];
+    LLVMValueRef turns = r->fn->memo[loom_lifted_arg(l, r->loop, 0)].re;
+    if (!LLVMIsAConstantInt(turns) || is_fixed(r, loom_lifted_arg(l, e, v->n_axes - 1))) return 0;
+    int64_t n = LLVMConstIntGetSExtValue(turns), size = (int64_t)loom_dtype_size(v->dtype);
+    return n > 0 && n <= MOST_ROW_BYTES / size ? n * size : 0;
+}
+
+/* The first index changes in a loop over an axis of the operation other than its first, which numbers elements. */
+static bool goes_by_slices(const ranged *r, loom_lexpr_id id) {
+    const loom_lifted *l = r->fn->g->l;
+    const loom_lexpr *e = &l->exprs[id];
+    return l->values[e->aux].n_axes >= 3 && r->fn->g->mask[loom_lifted_arg(l, e, 0)] & ~(uint64_t)1;
+}
+
+/* i1, for the whole function: the array is larger than a cache. */
+static LLVMValueRef is_large(loom_fn *fn, const loom_lvalue *v) {
+    LLVMValueRef bytes = loom_fn_i64(fn, (int64_t)loom_dtype_size(v->dtype));
+    for (uint32_t i = 0; i < v->n_axes; i++)
+        bytes = LLVMBuildNSWMul(fn->entry, bytes, loom_fn_extent(fn, v->axes[i]), "");
+    return LLVMBuildICmp(fn->entry, LLVMIntSGT, bytes, loom_fn_i64(fn, LEAST_ARRAY_BYTES), "");
+}
+
+static void prefetch(loom_fn *fn, LLVMValueRef base, LLVMValueRef offset, int64_t more) {
+    LLVMTypeRef type;
+    LLVMValueRef function = loom_gen_intrinsic(fn->g, "llvm.prefetch", fn->g->ptr, &type);
+    LLVMValueRef at = LLVMBuildAdd(fn->b, offset, loom_fn_i64(fn, more), "");
+    LLVMValueRef to_read = LLVMConstInt(fn->g->i32, 0, 0), often = LLVMConstInt(fn->g->i32, 3, 0),
+                 data = LLVMConstInt(fn->g->i32, 1, 0);
+    LLVMValueRef args[] = {LLVMBuildGEP2(fn->b, fn->g->i8, base, &at, 1, ""), to_read, often, data};
+    LLVMBuildCall2(fn->b, type, function, args, 4, "");
+}
+
+static void prefetch_next_row(ranged *r, loom_lexpr_id id) {
+    loom_fn *fn = r->fn;
+    loom_lvalue_id array = fn->g->l->exprs[id].aux;
+    const loom_lvalue *v = &fn->g->l->values[array];
+    LLVMValueRef indices[LOOM_LIFTED_MAX_AXES];
+    int64_t bytes = row_bytes(r, id);
+    if (!bytes || !goes_by_slices(r, id) || !first_indices(r, id, indices)) return;
+    LLVMBasicBlockRef large = loom_fn_block(fn, "large"), on = loom_fn_block(fn, "on");
+    LLVMBuildCondBr(fn->b, is_large(fn, v), large, on);
+    LLVMPositionBuilderAtEnd(fn->b, large);
+    indices[0] = LLVMBuildAdd(fn->b, indices[0], loom_fn_i64(fn, 1), "");
+    LLVMValueRef base = loom_fn_place(fn, array)->base, offset = loom_fn_offset(fn, array, indices);
+    offset = LLVMBuildMul(fn->b, offset, loom_fn_i64(fn, (int64_t)loom_dtype_size(v->dtype)), "");
+    /* A row may begin anywhere in a line, so its last byte may lie in one more. */
+    for (int64_t at = 0; at < bytes; at += LINE_BYTES) prefetch(fn, base, offset, at);
+    if (bytes % LINE_BYTES != 1) prefetch(fn, base, offset, bytes - 1);
+    LLVMBuildBr(fn->b, on);
+    LLVMPositionBuilderAtEnd(fn->b, on);
+}
+
+void loom_ranged_prefetch(loom_fn *fn, loom_lexpr_id id) {
+    ranged r;
+    if (!open_ranged(fn, id, &r)) return;
+    build_fixed(&r);
+    for (loom_lexpr_id e = r.block->first; e < r.block->end; e++) {
+        if (is_ranged_load(&r, e)) prefetch_next_row(&r, e);
+    }
 }

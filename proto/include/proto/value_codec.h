@@ -47,8 +47,8 @@ typedef struct loom_object {
 } loom_object;
 
 /* Writes a value into the first of `folders` that has room, as <folder>/<process>-<number>.obj. Not synced: objects end
- * with their job. Of folders that are memory (tmpfs) and not the last, only values of up to `most_in_memory` bytes are
- * written into: what is there counts as memory of the processes that map it. */
+ * with their job. Into a folder that is memory (tmpfs) and not the last, a value is written only where what is there
+ * then takes `most_in_memory` bytes at most: it counts as memory of the processes that map it. */
 LOOM_MUST_USE loom_status *loom_object_write(const char *const *folders, size_t n_folders, uint64_t most_in_memory,
                                              const loom_value *value, loom_object *object);
 /* The same of values one after another (common/value.h: loom_value_concat). Where all levels are regular they are

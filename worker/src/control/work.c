@@ -177,8 +177,9 @@ static bool same_epoch(const Wire__Epoch *a, const Wire__Epoch *b) {
 
 /* ---- results ---- */
 
-/* A result of more than this part of the memory goes to a disk: mapped there, it can be taken from memory again. */
-#define LOOM_OBJECT_SHARE 16
+/* Results that take more than this part of the memory together go to a disk: mapped there, they can be taken from
+ * memory again. */
+#define LOOM_OBJECT_SHARE 4
 
 /* Folders for results, in order of preference, as they are now. */
 static char **spools_now(loom_control *c, size_t *n) {
