@@ -1,4 +1,5 @@
 #include "common/buffer.h"
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,5 +88,14 @@ char *loom_xprintf(const char *format, ...) {
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
     if (length < 0) exhausted(0);
+    return text;
+}
+
+char *loom_printable(char *text) {
+    for (unsigned char *c = (unsigned char *)text; c && *c; c++) {
+        bool c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
+        if (c1) *c++ = '?';
+        if (c1 || (*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f) *c = '?';
+    }
     return text;
 }

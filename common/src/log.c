@@ -1,4 +1,5 @@
 #include "common/log.h"
+#include "common/buffer.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -62,6 +63,7 @@ static void put_line(loom_level level, const char *message) {
     for (int i = 0; i < n - 1; i++) {
         if (line[i] == '\n' || line[i] == '\r') line[i] = ' ';
     }
+    loom_printable(line);
     write_all(line, (size_t)n);
     free(line);
 }

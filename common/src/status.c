@@ -1,4 +1,5 @@
 #include "common/status.h"
+#include "common/buffer.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static loom_status *make(loom_code code, char *message, const char *file, loom_s
 /* NULL where memory is out. */
 static char *format_text(const char *format, va_list arguments) {
     char *text = NULL;
-    return vasprintf(&text, format, arguments) < 0 ? NULL : text;
+    return vasprintf(&text, format, arguments) < 0 ? NULL : loom_printable(text);
 }
 
 loom_status *loom_verror(loom_code code, const char *format, va_list arguments) {

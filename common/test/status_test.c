@@ -73,6 +73,15 @@ LOOM_TEST(status, prints_place_and_notes) {
     loom_status_free(s);
 }
 
+/* What a file calls itself cannot clear the screen; letters of any language stay. */
+LOOM_TEST(status, control_characters) {
+    loom_status *s = loom_error(LOOM_E_DATA, "field '%s'", "\x1b[2Jname\r\x7f\xc2\x9b");
+    s = loom_status_note(s, "hint: %s", "Å\t\n\b");
+    LOOM_CHECK_STR(loom_status_message(s), "field '?[2Jname\?\?\?\?'");
+    LOOM_CHECK_STR(loom_status_note_at(s, 0), "hint: Å\t\n?");
+    loom_status_free(s);
+}
+
 LOOM_TEST(status, place_without_line) {
     loom_status *s = loom_error_at(LOOM_E_DATA, "x.npy", (loom_span){0}, "truncated");
     char *text = printed(s);

@@ -381,7 +381,7 @@ static char *text_or_empty(loom_casa *table, const char *column, int64_t row) {
     char *text = NULL;
     loom_status *status = loom_casa_rows(table) > row ? loom_casa_text(table, column, row, &text) : NULL;
     loom_status_free(status); /* names are for headers only */
-    return text ? text : loom_xstrdup("");
+    return text ? loom_printable(text) : loom_xstrdup("");
 }
 
 static loom_status *fill_info(opening *o) {

@@ -151,6 +151,7 @@ static loom_status *read_source(fitsfile *file, const char *path, const source_t
     int code = 0;
     fits_read_col(file, TSTRING, t->name.number, row + 1, 1, 1, none, &(char *){s->name}, NULL, &code);
     for (size_t n = strlen(s->name); n && s->name[n - 1] == ' ';) s->name[--n] = 0;
+    loom_printable(s->name);
     return code ? loom_uv_error(path, code, "cannot read the table AIPS SU of") : NULL;
 }
 

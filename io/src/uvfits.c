@@ -245,7 +245,7 @@ static loom_status *make_segments(opening *o) {
 
 static char *text_or_empty(const opening *o, const char *key) {
     char text[FLEN_VALUE];
-    return loom_xstrdup(loom_uv_text(o->state->file, key, text) ? text : "");
+    return loom_printable(loom_xstrdup(loom_uv_text(o->state->file, key, text) ? text : ""));
 }
 
 /* EQUINOX or EPOCH, as a number or as J2000, B1950; 2000 where neither is told. */

@@ -105,11 +105,16 @@ static bool is_memory(const char *folder) {
 /* Bytes of what is in a folder. */
 static uint64_t held_by(const char *folder) {
     uint64_t bytes = 0;
-    DIR *entries = opendir(folder);
-    if (!entries) return 0;
+    int directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0) return 0;
+    DIR *entries = fdopendir(directory);
+    if (!entries) {
+        close(directory);
+        return 0;
+    }
     for (struct dirent *entry; (entry = readdir(entries));) {
         struct stat info;
-        if (fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode))
+        if (fstatat(directory, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode))
             bytes += (uint64_t)info.st_size;
     }
     closedir(entries);

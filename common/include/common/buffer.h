@@ -24,4 +24,10 @@ void *loom_xrealloc(void *old, size_t bytes);
 char *loom_xstrdup(const char *text);
 char *loom_xprintf(const char *format, ...) LOOM_PRINTF(1, 2);
 
+/* Names in files and messages of peers are anybody's: control characters (C0 but line ends and tabs, DEL, and C1 as
+ * UTF-8 has it) become '?', in place, so that they cannot steer the terminal that shows them. Returns `text`, which may
+ * be NULL.
+ */
+char *loom_printable(char *text);
+
 #endif

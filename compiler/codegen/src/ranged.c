@@ -209,11 +209,10 @@ static bool goes_by_slices(const ranged *r, loom_lexpr_id id) {
     return l->values[e->aux].n_axes >= 3 && r->fn->g->mask[loom_lifted_arg(l, e, 0)] & ~(uint64_t)1;
 }
 
-/* i1, for the whole function: the array is larger than a cache. */
+/* i1, for the whole function: the array is larger than a cache. Of an array without elements the product may wrap. */
 static LLVMValueRef is_large(loom_fn *fn, const loom_lvalue *v) {
     LLVMValueRef bytes = loom_fn_i64(fn, (int64_t)loom_dtype_size(v->dtype));
-    for (uint32_t i = 0; i < v->n_axes; i++)
-        bytes = LLVMBuildNSWMul(fn->entry, bytes, loom_fn_extent(fn, v->axes[i]), "");
+    for (uint32_t i = 0; i < v->n_axes; i++) bytes = LLVMBuildMul(fn->entry, bytes, loom_fn_extent(fn, v->axes[i]), "");
     return LLVMBuildICmp(fn->entry, LLVMIntSGT, bytes, loom_fn_i64(fn, LEAST_ARRAY_BYTES), "");
 }
 
