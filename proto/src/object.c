@@ -129,8 +129,8 @@ static bool may_stay_in_memory(const char *folder, uint64_t bytes, uint64_t most
     return bytes <= most && held_by(folder) <= most - bytes;
 }
 
-/* Room on a disk is taken in one go, which makes writing several times faster and finds a full disk before anything is
- * written. A tmpfs would clear it first. Filesystems that cannot do this grow the file as it is written. */
+/* Room on a disk is taken in one go, so that a full disk is found before anything is written. A tmpfs would clear it
+ * first. Filesystems that cannot do this grow the file as it is written. */
 static loom_status *reserve(const object_writer *w, const char *folder, const content *c) {
     uint64_t bytes = loom_value_wire_bytes(c->shape);
     if (bytes == 0 || bytes > INT64_MAX || is_memory(folder)) return NULL;

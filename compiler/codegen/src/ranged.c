@@ -9,7 +9,7 @@
  * Rule. Such a load whose first index moves with a loop around, in a row that is short, reads a small box of a large
  * array, slice by slice; hardware does not foresee where the next slice's part of it begins. So each row asks for the
  * row that lies one further along the first axis. Example: a visibility predicted from 10 x 10 x 10 cells of planes
- * that take 1 GB, in double precision: 14.5 s for 10 million without, 9.9 s with it; no gain where the planes are in a
+ * that take 2 GB, in double precision: 14.5 s for 10 million without, 9.9 s with it; no gain where the planes are in a
  * cache, which is therefore looked at first. */
 #include "gen.h"
 

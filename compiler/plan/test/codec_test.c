@@ -114,7 +114,7 @@ LOOM_TEST(plan_codec, needless_records) {
 LOOM_TEST(plan_codec, hostile_bytes) {
     loom_arena *arena = loom_arena_create(0);
     char *bytes;
-    size_t length;
+    size_t length, decoded = 0;
     LOOM_OK(loom_plan_encode(sample_plan(arena), &bytes, &length));
     for (size_t cut = 0; cut < length; cut++) {
         loom_arena *scratch = loom_arena_create(1 << 20);
@@ -124,22 +124,12 @@ LOOM_TEST(plan_codec, hostile_bytes) {
     }
     for (size_t at = 0; at < length; at++) {
         for (int change = 1; change < 256; change += 5) {
-            loom_arena *scratch = loom_arena_create(1 << 20);
-            loom_plan *back;
             bytes[at] = (char)(bytes[at] ^ change);
-            loom_status *status = loom_plan_decode(scratch, bytes, length, &back);
-            if (!status) {
-                char *again;
-                size_t again_length;
-                LOOM_OK(loom_plan_encode(back, &again, &again_length));
-                LOOM_CHECK(again_length == length && memcmp(again, bytes, length) == 0);
-                free(again);
-            }
-            loom_status_free(status);
+            check_canonical(bytes, length, &decoded);
             bytes[at] = (char)(bytes[at] ^ change);
-            loom_arena_destroy(scratch);
         }
     }
+    LOOM_CHECK(decoded > 0);
     free(bytes);
     loom_arena_destroy(arena);
 }
