@@ -100,9 +100,18 @@ static loom_status *open_all(prediction *p) {
     return predict_spool_create(r->output ? r->output : r->data, &p->spool);
 }
 
+/* Columns of visibilities are complex numbers of two floats. */
+#define COLUMN_EPSILON 1e-7
+
 static void warn(const prediction *p) {
     const loom_fits_model *image = &p->model.image;
     if (!p->model.is_image || p->request.where.quiet) return;
+    if (p->request.epsilon < COLUMN_EPSILON) {
+        fprintf(stderr,
+                "warning: --epsilon %g: a column holds single precision, so that what is written is rounded to 6e-8 of "
+                "itself\n",
+                p->request.epsilon);
+    }
     if (strcasestr(image->unit, "beam")) {
         fprintf(stderr, "warning: %s is in %s; its pixels are taken as fluxes in Jy\n", p->request.model, image->unit);
     }
