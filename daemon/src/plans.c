@@ -128,6 +128,44 @@ static uint64_t memory_of_workers(const loom_daemon *d) {
     return least;
 }
 
+/* Bytes of an element of a shape; -1 where that differs from element to element. */
+static double shape_bytes(const Wire__StreamShape *shape) {
+    double bytes = 0;
+    for (size_t k = 0; k < shape->n_leaves; k++) {
+        const Wire__StreamLeaf *leaf = shape->leaves[k];
+        if (leaf->constant) continue;
+        double leaf_bytes = (double)loom_dtype_size((loom_dtype)leaf->dtype);
+        for (size_t e = 1; e < leaf->n_extents; e++) {
+            if (leaf->extents[e] < 0) return -1;
+            leaf_bytes *= (double)leaf->extents[e];
+        }
+        bytes += leaf_bytes;
+    }
+    return bytes;
+}
+
+static double stream_bytes(const Wire__Stream *stream) {
+    double bytes = 0;
+    for (size_t i = 0; i < stream->n_segments; i++) {
+        const Wire__Segment *s = stream->segments[i];
+        uint64_t end = i + 1 < stream->n_segments ? stream->segments[i + 1]->first : stream->n_elements;
+        double each = shape_bytes(stream->shapes[s->shape]);
+        if (each > 0) bytes += (double)(end - s->first) * each;
+    }
+    return bytes;
+}
+
+/* What a traversal reads, up to the next power of two: it is compiled in, and code made for one observation is to serve
+ * others of about its size. */
+static uint64_t traversal_bytes(const loom_job *job) {
+    double bytes = 0;
+    for (size_t i = 0; i < job->n_arguments; i++)
+        if (job->streams[i]) bytes += stream_bytes(job->streams[i]);
+    uint64_t power = 1;
+    while ((double)power < bytes && power < UINT64_MAX / 2) power *= 2;
+    return power;
+}
+
 loom_status *loom_job_request_graph(loom_job *job) {
     uint32_t n = (uint32_t)job->n_arguments;
     loom_value **arguments;
@@ -140,7 +178,8 @@ loom_status *loom_job_request_graph(loom_job *job) {
                                     .arguments = arguments,
                                     .cache = job->daemon->cache,
                                     .debug = job->debug,
-                                    .memory = memory_of_workers(job->daemon)};
+                                    .memory = memory_of_workers(job->daemon),
+                                    .traversal = traversal_bytes(job)};
     char *bytes;
     size_t size;
     loom_status *status = loom_compile_request_encode(&request, &bytes, &size);
@@ -441,17 +480,9 @@ static double bytes_per_element(const loom_job_plan *plan) {
     for (uint32_t i = 0; i < stage->graph->n_streams; i++) {
         const Wire__Stream *stream = stage->blocks->streams[i];
         uint32_t segment = stage->blocks->classes[plan->class].segments[i];
-        const Wire__StreamShape *shape = stream->shapes[stream->segments[segment]->shape];
-        for (size_t k = 0; k < shape->n_leaves; k++) {
-            const Wire__StreamLeaf *leaf = shape->leaves[k];
-            if (leaf->constant) continue;
-            double leaf_bytes = (double)loom_dtype_size((loom_dtype)leaf->dtype);
-            for (size_t e = 1; e < leaf->n_extents; e++) {
-                if (leaf->extents[e] < 0) return 0;
-                leaf_bytes *= (double)leaf->extents[e];
-            }
-            bytes += leaf_bytes;
-        }
+        double of_stream = shape_bytes(stream->shapes[stream->segments[segment]->shape]);
+        if (of_stream < 0) return 0;
+        bytes += of_stream;
     }
     return bytes;
 }

@@ -212,6 +212,24 @@ LLVMValueRef loom_fn_offset(loom_fn *fn, loom_lvalue_id value, const LLVMValueRe
     return offset ? offset : loom_fn_i64(fn, 0);
 }
 
+#define LINE_BYTES 64
+
+static void prefetch_line(loom_fn *fn, LLVMValueRef base, LLVMValueRef offset, int64_t more) {
+    LLVMTypeRef type;
+    LLVMValueRef function = loom_gen_intrinsic(fn->g, "llvm.prefetch", fn->g->ptr, &type);
+    LLVMValueRef at = LLVMBuildAdd(fn->b, offset, loom_fn_i64(fn, more), "");
+    LLVMValueRef to_read = LLVMConstInt(fn->g->i32, 0, 0), often = LLVMConstInt(fn->g->i32, 3, 0),
+                 data = LLVMConstInt(fn->g->i32, 1, 0);
+    LLVMValueRef args[] = {LLVMBuildGEP2(fn->b, fn->g->i8, base, &at, 1, ""), to_read, often, data};
+    LLVMBuildCall2(fn->b, type, function, args, 4, "");
+}
+
+/* They may begin anywhere in a line, so the last byte may lie in one more. */
+void loom_fn_prefetch(loom_fn *fn, LLVMValueRef base, LLVMValueRef offset, int64_t bytes) {
+    for (int64_t at = 0; at < bytes; at += LINE_BYTES) prefetch_line(fn, base, offset, at);
+    if (bytes % LINE_BYTES != 1) prefetch_line(fn, base, offset, bytes - 1);
+}
+
 /* ---- errors ---- */
 
 /* One cold function that calls the runtime, so that the hot ones stay small. */

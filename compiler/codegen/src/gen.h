@@ -131,6 +131,8 @@ loom_sv loom_fn_load(loom_fn *fn, loom_dtype dtype, LLVMValueRef base, LLVMValue
                      bool constant);
 void loom_fn_store(loom_fn *fn, loom_dtype dtype, LLVMValueRef base, LLVMValueRef offset, uint32_t scope,
                    loom_sv value);
+/* Asks early for `bytes` bytes at `offset` bytes behind a base pointer, whether or not there is anything. */
+void loom_fn_prefetch(loom_fn *fn, LLVMValueRef base, LLVMValueRef offset, int64_t bytes);
 /* Row-major offset of indices[0..n) in a value. */
 LLVMValueRef loom_fn_offset(loom_fn *fn, loom_lvalue_id value, const LLVMValueRef *indices);
 void loom_fn_raise(loom_fn *fn, loom_lsite_id site, LLVMValueRef a, LLVMValueRef b);

@@ -318,6 +318,64 @@ static LLVMValueRef patch_inside(const execution *x, bool whole) {
     return all;
 }
 
+/* Units come in the order of the target, which is no order for what they read: each asks early for what a later one
+ * reads. Of 10 million samples gridded with kernels of 6 x 6 x 6 a fifth of the time went into waiting for that. */
+#define LOOKAHEAD 8
+/* Longer rows are followed by hardware. */
+#define MOST_ROW_BYTES 512
+
+/* Indices that a unit's first point reads at, if they can be had without evaluating the body. */
+static bool plain_indices(const execution *x, loom_lexpr_id id, LLVMValueRef *indices) {
+    const loom_lifted *l = x->fn->g->l;
+    const loom_lexpr *e = &l->exprs[id];
+    for (uint32_t i = 0; i < l->values[e->aux].n_axes; i++) {
+        const loom_lexpr *index = &l->exprs[loom_lifted_arg(l, e, i)];
+        if (index->kind == LOOM_LX_AXIS) {
+            indices[i] = index->aux < x->patch->n_units ? x->fn->axis[index->aux] : loom_fn_i64(x->fn, 0);
+        } else if (index->kind == LOOM_LX_CONST) {
+            indices[i] = loom_fn_i64(x->fn, index->imm.i);
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Bytes that a patch reads from there on: a row, where its last loop runs along one. */
+static int64_t bytes_read(const execution *x, loom_lexpr_id id) {
+    const loom_lifted *l = x->fn->g->l;
+    const loom_lexpr *e = &l->exprs[id];
+    const loom_lvalue *v = &l->values[e->aux];
+    int64_t bytes = (int64_t)loom_dtype_size(v->dtype);
+    const loom_lexpr *last = &l->exprs[loom_lifted_arg(l, e, v->n_axes - 1)];
+    if (last->kind != LOOM_LX_AXIS || last->aux < x->patch->n_units) return bytes;
+    const loom_axis *axis = &l->axes[x->op->axes[last->aux]];
+    return axis->kind == LOOM_AXIS_CONST && axis->extent <= MOST_ROW_BYTES / bytes ? axis->extent * bytes : bytes;
+}
+
+static bool depends_on_unit(const execution *x, loom_lexpr_id id) {
+    const loom_gen *g = x->fn->g;
+    return g->l->exprs[id].kind == LOOM_LX_LOAD && g->owner[id] == x->op->body && x->fn->wanted[id] &&
+           g->mask[id] & unit_mask(x->patch);
+}
+
+static void prefetch_unit(const execution *x, LLVMValueRef number, LLVMValueRef count) {
+    loom_fn *fn = x->fn;
+    const loom_lblock *body = &fn->g->l->blocks[x->op->body];
+    LLVMValueRef indices[LOOM_LIFTED_MAX_AXES];
+    LLVMValueRef ahead = LLVMBuildNSWAdd(fn->b, number, loom_fn_i64(fn, LOOKAHEAD), "");
+    ahead = extreme(fn, true, ahead, LLVMBuildNSWSub(fn->b, count, loom_fn_i64(fn, 1), ""));
+    LLVMValueRef unit = loom_fn_load(fn, LOOM_I64, loom_fn_param(fn, 1), ahead, fn->n_scopes - 1, true).re;
+    decode_unit(fn, x->op, x->patch->n_units, unit);
+    for (loom_lexpr_id id = body->first; id < body->end; id++) {
+        if (!depends_on_unit(x, id) || !plain_indices(x, id, indices)) continue;
+        loom_lvalue_id value = fn->g->l->exprs[id].aux;
+        LLVMValueRef size = loom_fn_i64(fn, (int64_t)loom_dtype_size(fn->g->l->values[value].dtype));
+        LLVMValueRef at = LLVMBuildNSWMul(fn->b, loom_fn_offset(fn, value, indices), size, "");
+        loom_fn_prefetch(fn, loom_fn_place(fn, value)->base, at, bytes_read(x, id));
+    }
+}
+
 static void execute_unit(execution *x, LLVMValueRef number) {
     loom_fn *fn = x->fn;
     uint32_t scope = fn->n_scopes - 1;
@@ -367,6 +425,7 @@ uint32_t loom_gen_execute(loom_gen *g, loom_lop_id id, const loom_patch *patch, 
     order_patch(&x);
     loom_loop loop;
     loom_loop_open(&fn, &loop, loom_fn_i64(&fn, 0), loom_fn_param(&fn, 2), NULL);
+    prefetch_unit(&x, loop.index, loom_fn_param(&fn, 2));
     execute_unit(&x, loop.index);
     loom_loop_close(&fn, &loop);
     loom_fn_close(&fn);

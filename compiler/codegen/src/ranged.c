@@ -17,7 +17,6 @@
 #define MOST_ROW_BYTES 512
 /* Arrays of fewer bytes stay in a second-level cache. */
 #define LEAST_ARRAY_BYTES ((int64_t)4 << 20)
-#define LINE_BYTES        64
 
 typedef struct ranged {
     loom_fn *fn;
@@ -216,16 +215,6 @@ static LLVMValueRef is_large(loom_fn *fn, const loom_lvalue *v) {
     return LLVMBuildICmp(fn->entry, LLVMIntSGT, bytes, loom_fn_i64(fn, LEAST_ARRAY_BYTES), "");
 }
 
-static void prefetch(loom_fn *fn, LLVMValueRef base, LLVMValueRef offset, int64_t more) {
-    LLVMTypeRef type;
-    LLVMValueRef function = loom_gen_intrinsic(fn->g, "llvm.prefetch", fn->g->ptr, &type);
-    LLVMValueRef at = LLVMBuildAdd(fn->b, offset, loom_fn_i64(fn, more), "");
-    LLVMValueRef to_read = LLVMConstInt(fn->g->i32, 0, 0), often = LLVMConstInt(fn->g->i32, 3, 0),
-                 data = LLVMConstInt(fn->g->i32, 1, 0);
-    LLVMValueRef args[] = {LLVMBuildGEP2(fn->b, fn->g->i8, base, &at, 1, ""), to_read, often, data};
-    LLVMBuildCall2(fn->b, type, function, args, 4, "");
-}
-
 static void prefetch_next_row(ranged *r, loom_lexpr_id id) {
     loom_fn *fn = r->fn;
     loom_lvalue_id array = fn->g->l->exprs[id].aux;
@@ -239,9 +228,7 @@ static void prefetch_next_row(ranged *r, loom_lexpr_id id) {
     indices[0] = LLVMBuildAdd(fn->b, indices[0], loom_fn_i64(fn, 1), "");
     LLVMValueRef base = loom_fn_place(fn, array)->base, offset = loom_fn_offset(fn, array, indices);
     offset = LLVMBuildMul(fn->b, offset, loom_fn_i64(fn, (int64_t)loom_dtype_size(v->dtype)), "");
-    /* A row may begin anywhere in a line, so its last byte may lie in one more. */
-    for (int64_t at = 0; at < bytes; at += LINE_BYTES) prefetch(fn, base, offset, at);
-    if (bytes % LINE_BYTES != 1) prefetch(fn, base, offset, bytes - 1);
+    loom_fn_prefetch(fn, base, offset, bytes);
     LLVMBuildBr(fn->b, on);
     LLVMPositionBuilderAtEnd(fn->b, on);
 }

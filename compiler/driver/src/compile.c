@@ -23,7 +23,8 @@ static loom_status *compile_graph(loom_arena *arena, const loom_compile_request 
                                   .entry = entry->name,
                                   .arguments = r->n_arguments ? r->arguments : none,
                                   .specialise = true,
-                                  .memory = r->memory};
+                                  .memory = r->memory,
+                                  .traversal = r->traversal};
     LOOM_TRY(loom_stage_split(arena, &request, &staged, &graph));
     LOOM_TRY(loom_program_check(staged));
     char *bytes;

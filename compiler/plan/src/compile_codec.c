@@ -84,6 +84,7 @@ static const loom_wire_field request_fields[] = {
     LOOM_WIRE(9, TEXT, wire_request, r.cache),
     LOOM_WIRE(10, BOOL, wire_request, r.debug),
     LOOM_WIRE(11, U64, wire_request, r.memory),
+    LOOM_WIRE(12, U64, wire_request, r.traversal),
 };
 static LOOM_WIRE_TABLE(request, wire_request);
 

@@ -274,7 +274,8 @@ LOOM_TEST(compile_codec, request) {
                               .shapes = shapes,
                               .target = "t;c;f",
                               .debug = true,
-                              .memory = (uint64_t)3 << 40};
+                              .memory = (uint64_t)3 << 40,
+                              .traversal = (uint64_t)5 << 50};
     loom_compile_request *back;
     char *bytes;
     size_t length;

@@ -6,7 +6,10 @@
  *   with b groups a batch: as many as the memory for groups holds, at least one, and spread evenly over the batches.
  *
  * Where all groups fit, the loop makes one turn. Cost: n / b traversals; each looks at all elements, and permute drops
- * early what has no place in the batch. The bytes of a group are those of its accumulators, as the program computes
+ * early what has no place in the batch. Nor are batches larger than is worth it: memory that is used for the first time
+ * costs (0.1 to 2 s a GB were measured: the system clears it, and may have to get it from a hypervisor first), while
+ * the next batch has it again for nothing. Of N bytes of groups in batches of B that is B / m + N / B t, with a
+ * traversal of t seconds and m bytes a second for new memory: least at B = sqrt(N t m). The bytes of a group are those of its accumulators, as the program computes
  * them from its own sizes when it runs.
  *
  * Worked example: 120 w-planes of 687 MB in 12 GiB: 8 in a batch, 15 traversals.
@@ -114,12 +117,48 @@ static loom_node_id ceil_div(loom_program *p, loom_node_id a, loom_node_id b, lo
     return normalise_prim(p, LOOM_PRIM_FLOORDIV, up, b, span);
 }
 
+/* Bytes of new memory that take as long as reading one byte of the stream and looking at it: 2 GB against 0.5 GB a
+ * second. */
+#define BYTES_WORTH_A_BYTE 4.0
+/* A traversal costs as much as so many bytes more, however short the stream. */
+#define TRAVERSAL_BYTES 64e6
+/* Batches that take no more are no matter. */
+#define LEAST_BATCH_BYTES ((int64_t)512 << 20)
+
+static loom_node_id unary(loom_program *p, loom_op op, loom_prim prim, loom_dtype dtype, loom_node_id a,
+                          loom_span span) {
+    return loom_build_node(p, op, prim, loom_type_scalar(p, dtype), &a, 1, NULL, 0, 0, span);
+}
+
+/* Groups of the batch that costs least, B / bytes above. */
+static loom_node_id worthwhile(const normaliser *z, loom_node_id n, loom_node_id bytes, loom_span span) {
+    loom_program *p = z->to;
+    double each = BYTES_WORTH_A_BYTE * ((double)z->traversal + TRAVERSAL_BYTES);
+    loom_node_id f[3] = {unary(p, LOOM_OP_CONVERT, 0, LOOM_F64, n, span),
+                         unary(p, LOOM_OP_CONVERT, 0, LOOM_F64, bytes, span),
+                         loom_build_const(p, LOOM_F64, (loom_scalar){.f = each}, span)};
+    loom_type_id type = loom_type_scalar(p, LOOM_F64);
+    loom_node_id ratio[2] = {f[0], f[1]};
+    ratio[0] = loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_DIV, type, ratio, 2, NULL, 0, 0, span);
+    ratio[1] = f[2];
+    ratio[0] = loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_MUL, type, ratio, 2, NULL, 0, 0, span);
+    loom_node_id root = unary(p, LOOM_OP_PRIM, LOOM_PRIM_SQRT, LOOM_F64, ratio[0], span);
+    loom_node_id least = normalise_prim(p, LOOM_PRIM_FLOORDIV, loom_build_i64(p, LEAST_BATCH_BYTES, span), bytes, span);
+    loom_node_id most = normalise_prim(p, LOOM_PRIM_MAX, unary(p, LOOM_OP_CONVERT, 0, LOOM_I64, root, span), least, span);
+    return normalise_prim(p, LOOM_PRIM_MAX, most, loom_build_i64(p, 1, span), span);
+}
+
 loom_node_id normalise_batch_size(normaliser *z, loom_node_id n, loom_node_id bytes, loom_span span) {
     loom_program *p = z->to;
     loom_node_id one = loom_build_i64(p, 1, span);
     uint64_t memory = z->memory < INT64_MAX ? z->memory : INT64_MAX;
-    loom_node_id most = normalise_prim(p, LOOM_PRIM_FLOORDIV, loom_build_i64(p, (int64_t)memory, span),
-                                       normalise_prim(p, LOOM_PRIM_MAX, bytes, one, span), span);
+    bytes = normalise_prim(p, LOOM_PRIM_MAX, bytes, one, span);
+    loom_node_id most =
+        normalise_prim(p, LOOM_PRIM_FLOORDIV, loom_build_i64(p, (int64_t)memory, span), bytes, span);
+    if (z->traversal) {
+        loom_node_id some = normalise_prim(p, LOOM_PRIM_MAX, n, loom_build_i64(p, 0, span), span);
+        most = normalise_prim(p, LOOM_PRIM_MIN, most, worthwhile(z, some, bytes, span), span);
+    }
     return ceil_div(p, n, ceil_div(p, n, most, span), span);
 }
 

@@ -99,8 +99,8 @@ loom_node_id normalise_inline(normaliser *z, loom_body_id body, const loom_node_
     return z->map[b.result];
 }
 
-loom_status *loom_normalise(loom_arena *arena, const loom_program *p, uint64_t memory, loom_program **out,
-                            const char **remark, loom_notes *notes) {
+loom_status *loom_normalise(loom_arena *arena, const loom_program *p, uint64_t memory, uint64_t traversal,
+                            loom_program **out, const char **remark, loom_notes *notes) {
     *out = NULL;
     loom_program *to = loom_program_create(arena);
     to->files = p->files;
@@ -109,6 +109,7 @@ loom_status *loom_normalise(loom_arena *arena, const loom_program *p, uint64_t m
     const loom_body b = p->bodies[f->body];
     normaliser z = {.arena = arena, .from = p, .to = to, .scope = loom_scope_create(arena, p)};
     z.memory = MEMORY_FOR_GROUPS(memory);
+    z.traversal = traversal;
     z.map = LOOM_NEW_ARRAY(arena, loom_node_id, p->n_nodes + 1);
     for (uint32_t i = 0; i < p->n_nodes; i++) z.map[i] = LOOM_NONE;
     loom_type_id *types = LOOM_NEW_ARRAY(arena, loom_type_id, b.n_params + 1);

@@ -17,9 +17,10 @@ typedef struct loom_notes {
     const char *const *at;
 } loom_notes;
 
-/* `p` is simplified: one function. memory: bytes a worker may use; 0: as many as it takes. On success *to is the normal
- * form, or NULL with a remark where there is none. */
-LOOM_MUST_USE loom_status *loom_normalise(loom_arena *arena, const loom_program *p, uint64_t memory, loom_program **to,
-                                          const char **remark, loom_notes *notes);
+/* `p` is simplified: one function. memory: bytes a worker may use; 0: as many as it takes. traversal:
+ * bytes that a traversal reads; 0: not known. On success *to is the normal form, or NULL with a remark where there is
+ * none. */
+LOOM_MUST_USE loom_status *loom_normalise(loom_arena *arena, const loom_program *p, uint64_t memory, uint64_t traversal,
+                                          loom_program **to, const char **remark, loom_notes *notes);
 
 #endif

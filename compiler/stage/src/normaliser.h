@@ -13,6 +13,7 @@ typedef struct normaliser {
     const loom_scope *scope;
     loom_node_id *map;            /* node of from -> node of to, LOOM_NONE: not there yet */
     uint64_t memory;              /* bytes that the groups resident at one time may take; 0: all of them are */
+    uint64_t traversal;           /* bytes that a traversal reads, about; 0: not known */
     const char *remark;           /* why there is no normal form */
     LOOM_VEC(const char *) notes; /* what is less than one might expect */
 } normaliser;
@@ -64,7 +65,7 @@ loom_node_id normalise_group_map(normaliser *z, loom_node_id n);
 /* batch.c: a group_seq in batches of groups that fit into memory, with its consumers. False where its shape is another
  * one: then all groups are resident. */
 bool normalise_batches(normaliser *z, loom_node_id group, bool *failed);
-/* Groups a batch of n, of `bytes` each: as many as there is memory for, evenly spread. */
+/* Groups a batch of n, of `bytes` each: as many as there is memory for and as are worth it, evenly spread. */
 loom_node_id normalise_batch_size(normaliser *z, loom_node_id n, loom_node_id bytes, loom_span span);
 /* Notes why the groups of a node are in memory all at once. */
 void normalise_note_resident(normaliser *z, loom_node_id group, const char *why);

@@ -22,7 +22,7 @@ static loom_status *passes(loom_arena *arena, const loom_stage_request *q, loom_
     loom_notes notes = {0};
     LOOM_TRY(find_entry(q->program, q->entry, &entry));
     LOOM_TRY(loom_simplify_function(arena, q->program, entry, q->specialise ? q->arguments : NULL, &simple));
-    LOOM_TRY(loom_normalise(arena, simple, q->memory, &normal, &remark, &notes));
+    LOOM_TRY(loom_normalise(arena, simple, q->memory, q->traversal, &normal, &remark, &notes));
     if (!normal) return loom_split_whole(arena, simple, 0, remark, staged, graph);
     LOOM_TRY(loom_simplify_function(arena, normal, 0, NULL, &simple));
     LOOM_TRY(loom_split(arena, simple, staged, graph, &remark));

@@ -37,6 +37,7 @@ typedef struct loom_compile_request {
     const char *cache;  /* folder of the object cache, or NULL */
     bool debug;         /* checkers after each pass */
     uint64_t memory;    /* GRAPH: bytes a worker may use, see loom_stage_request; 0: not limited */
+    uint64_t traversal; /* GRAPH: bytes of all streams, see loom_stage_request; 0: not known */
 } loom_compile_request;
 
 typedef struct loom_compile_reply {

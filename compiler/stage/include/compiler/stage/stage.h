@@ -23,7 +23,8 @@ typedef struct loom_stage_request {
     const char *entry;
     loom_value *const *arguments;
     bool specialise;
-    uint64_t memory; /* bytes a worker may use: groups that do not fit are taken in batches; 0: all are resident */
+    uint64_t memory;    /* bytes a worker may use: groups that do not fit are taken in batches; 0: all are resident */
+    uint64_t traversal; /* bytes that a traversal reads, about: batches are worth a traversal; 0: as large as fit */
 } loom_stage_request;
 
 /* Result: a program of stage functions plus the graph that names them, both in `arena`, checked. */
