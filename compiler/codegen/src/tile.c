@@ -19,7 +19,7 @@
 
 enum {
     LINE = 64,      /* bytes of a line of memory */
-    STRETCH = 512,  /* bytes of a row of what is read that a tile takes: the processor sees that it goes on */
+    STRETCH = 512,   /* bytes of a row of what is read that a tile takes: the processor sees that it goes on */
     MOST_ROWS = 64, /* of a tile: all that it touches stays in the nearest cache */
     COLUMNS = 16,   /* of a tile at least, and two lines of what is read: inner loops in whole vectors */
     MOST_WORK = 8,  /* primitives (loom_prim_info.work) of the row alone that may be repeated for each column */
@@ -160,12 +160,68 @@ static void build_branches(nest *in, uint64_t known) {
     }
 }
 
+/* ---- the next line ---- */
+
+/* An index at another row, where it follows from the row by arithmetic that cannot go wrong and from what is built;
+ * NULL: it does not. */
+static LLVMValueRef at_row(loom_fn *fn, loom_lexpr_id id, uint64_t row, LLVMValueRef value) {
+    const loom_lifted *l = fn->g->l;
+    const loom_lexpr *e = &l->exprs[id];
+    if (!(fn->g->mask[id] & row)) return fn->memo[id].re;
+    if (e->kind == LOOM_LX_AXIS) return value;
+    if (e->kind != LOOM_LX_PRIM || e->site != LOOM_NONE || e->n_args > 3 || loom_dtype_is_complex(e->dtype)) return NULL;
+    loom_sv args[3] = {{NULL, NULL}};
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        args[i].re = at_row(fn, loom_lifted_arg(l, e, i), row, value);
+        if (!args[i].re) return NULL;
+    }
+    loom_dtype operand = l->exprs[loom_lifted_arg(l, e, 0)].dtype;
+    return loom_sv_prim(fn, (loom_prim)e->prim, operand, e->dtype, args, LOOM_NONE).re;
+}
+
+/* What is loaded across: at the rows behind these few, the next line of the same row of its array. */
+static void prefetch_load(nest *in, loom_lexpr_id id, LLVMValueRef next) {
+    loom_fn *fn = in->fn;
+    const loom_lexpr *e = &fn->g->l->exprs[id];
+    const loom_lvalue *v = &fn->g->l->values[e->aux];
+    uint64_t row = bit(in->order[1]);
+    LLVMValueRef indices[LOOM_LIFTED_MAX_AXES];
+    for (uint32_t i = 0; i < v->n_axes; i++) {
+        indices[i] = at_row(fn, loom_lifted_arg(fn->g->l, e, i), row, next);
+        if (!indices[i]) return;
+    }
+    int64_t size = (int64_t)loom_dtype_size(v->dtype);
+    LLVMValueRef at = LLVMBuildNSWMul(fn->b, loom_fn_offset(fn, e->aux, indices), loom_fn_i64(fn, size), "");
+    loom_fn_prefetch(fn, loom_fn_place(fn, e->aux)->base, at, 1);
+}
+
+/* Of the body and of the branches that are taken. Hardware sees no stream in a line here and a line there. */
+static void prefetch_across(nest *in) {
+    loom_fn *fn = in->fn;
+    const loom_lifted *l = fn->g->l;
+    uint64_t row = bit(in->order[1]), column = bit(in->order[0]);
+    LLVMValueRef next = loom_nest_upper(in, in->order[1]);
+    for (loom_lexpr_id id = l->blocks[in->body].first; id < l->blocks[in->body].end; id++) {
+        if (!runs_across(fn->g, &l->exprs[id], row, column)) continue;
+        bool taken = fn->g->owner[id] == in->body;
+        for (loom_lexpr_id e = l->blocks[in->body].first; e < l->blocks[in->body].end && !taken; e++) {
+            if (!fn->chosen[e]) continue;
+            for (uint32_t i = 0; i < fn->n_choices; i++) {
+                bool same = fn->choices[i].condition == loom_lifted_arg(l, &l->exprs[e], 0);
+                taken = taken || (same && fn->g->owner[id] == l->exprs[e].blocks[fn->choices[i].holds ? 0 : 1]);
+            }
+        }
+        if (taken) prefetch_load(in, id, next);
+    }
+}
+
 /* The loop over a few rows, once for each way in which the conditions can turn out. */
 static void rows_by_choice(nest *in, uint64_t known, const loom_lexpr_id *choices, uint32_t left) {
     loom_fn *fn = in->fn;
     if (!left) {
         loom_block_forget(fn, in->body, known);
         build_branches(in, known);
+        prefetch_across(in);
         loom_nest_loops(in, 1, 2, known, loom_nest_point);
         return;
     }
