@@ -27,6 +27,10 @@ static loom_status *run(int argc, char **argv) {
          "Memory for buffers. Default: three quarters of the "
          "machine's.",
          1 << 20, 1e18},
+        {"cache", 0, LOOM_OPT_TEXT, &o.cache, "FOLDER",
+         "Folder where it is kept which way of doing large Fourier transforms is the fastest on this machine. Default: "
+         "found out anew by each worker, which takes a second or two.",
+         0, 0},
         {"insecure", 0, LOOM_OPT_FLAG, &o.insecure, NULL, "Allow tcp:// endpoints.", 0, 0},
         {"parent", 0, LOOM_OPT_INT, &o.parent, "PID", "End with this process, which must be the parent.", 0, 4194304},
         {0},

@@ -100,7 +100,7 @@ static const shape_case shapes[] = {
 LOOM_TEST(fft, agrees_with_direct_sums) {
     loom_pool *pool;
     LOOM_OK(loom_pool_create(3, &pool));
-    loom_ffts *ffts = loom_ffts_create(pool);
+    loom_ffts *ffts = loom_ffts_create(pool, NULL);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         for (int v = 0; v < 4; v++) check_shape(ffts, &shapes[i], v & 1 ? LOOM_C64 : LOOM_C128, v & 2);
     }
@@ -119,7 +119,7 @@ LOOM_TEST(fft, does_not_depend_on_threads) {
         for (int k = 0; k < 2; k++) {
             loom_pool *pool;
             LOOM_OK(loom_pool_create(k ? 5 : 1, &pool));
-            loom_ffts *ffts = loom_ffts_create(pool);
+            loom_ffts *ffts = loom_ffts_create(pool, NULL);
             loom_fft *fft;
             LOOM_OK(loom_ffts_get(ffts, &s, &fft));
             out[k] = aligned_alloc(64, bytes);
@@ -137,7 +137,7 @@ LOOM_TEST(fft, does_not_depend_on_threads) {
 LOOM_TEST(fft, refuses_impossible_lengths) {
     loom_pool *pool;
     LOOM_OK(loom_pool_create(1, &pool));
-    loom_ffts *ffts = loom_ffts_create(pool);
+    loom_ffts *ffts = loom_ffts_create(pool, NULL);
     loom_fft *fft;
     LOOM_FAILS(loom_ffts_get(ffts, &(loom_fft_shape){.dtype = LOOM_C64, .rank = 1, .extents = {0}}, &fft),
                LOOM_E_LIMIT);

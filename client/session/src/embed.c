@@ -237,6 +237,7 @@ static char **worker_arguments(const loom_session *s) {
     add_option(&a, "--connect", loom_xstrdup(s->endpoint));
     add_option(&a, "--threads", loom_xprintf("%d", threads));
     add_option(&a, "--memory", loom_xprintf("%llu", (unsigned long long)memory));
+    add_option(&a, "--cache", cache_folder(s));
     add_option(&a, "--parent", loom_xprintf("%d", (int)getpid()));
     return a.at;
 }

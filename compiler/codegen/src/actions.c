@@ -4,29 +4,10 @@
  * children. Then every temporary gets its ALLOC before the first and its FREE after the last node that touches it, in
  * the innermost block that holds all of them; what is made once a segment and used by chunks is kept. At last the tree
  * is flattened into the plan's list. */
+#include "actions.h"
 #include "compiler/schedule/reads.h"
-#include "gen.h"
 #include <assert.h>
 #include <string.h>
-
-struct node;
-typedef LOOM_VEC(struct node *) node_list;
-
-typedef struct node {
-    loom_plan_action action;
-    bool *touched;              /* per buffer, those of the children included */
-    node_list inner, otherwise; /* LOOP, IF */
-    bool per_chunk;
-} node;
-
-typedef struct planner {
-    loom_gen *g;
-    loom_plan *plan;
-    bool per_chunk; /* of the operation being lowered */
-    bool *kept;     /* per buffer: an output's, never freed */
-    loom_plan_output *outputs;
-    uint32_t *state_copy; /* per value that is a loop's state: the buffer its next value is copied to, or LOOM_NONE */
-} planner;
 
 static node *new_node(planner *p, loom_action_kind kind) {
     loom_gen *g = p->g;
@@ -35,6 +16,7 @@ static node *new_node(planner *p, loom_action_kind kind) {
     n->action.extent = n->action.buffer = n->action.buffer2 = LOOM_NO_EXTENT;
     n->touched = LOOM_NEW_ARRAY(g->arena, bool, g->buffers.count + 1);
     n->per_chunk = p->per_chunk;
+    n->op = LOOM_NONE;
     return n;
 }
 
@@ -144,6 +126,7 @@ static void lower_range(planner *p, node_list *list, loom_lop_id id) {
     n->action.kernel = loom_gen_kernel(g, "range");
     n->action.extent = extent_number(g, id, position);
     n->action.cost = loom_gen_cost(g, id, position);
+    if (position == 0) n->op = id;
     loom_fn fn;
     LLVMTypeRef parameters[] = {g->i64, g->i64};
     loom_fn_open(g, &fn, g->kernels.at[n->action.kernel].symbol, parameters, 2);
@@ -303,6 +286,7 @@ static void lower_fft(planner *p, node_list *list, loom_lop_id id) {
     n->action.buffer = g->value_buffer[op->args[0]];
     n->action.buffer2 = g->value_buffer[op->results[0]];
     n->action.cost = loom_gen_cost(g, id, 0);
+    n->op = id;
     n->touched[n->action.buffer] = n->touched[n->action.buffer2] = true;
 }
 
@@ -587,11 +571,13 @@ void loom_gen_plan(loom_gen *g, loom_plan *plan) {
         }
     }
     finish_outputs(&p, &top);
+    p.in_rows = LOOM_NEW_ARRAY(g->arena, bool, g->buffers.count + 1);
+    loom_gen_rows(&p, &top);
     flat f = {.p = &p,
               .first = LOOM_NEW_ARRAY(g->arena, bool *, g->buffers.count + 1),
               .last = LOOM_NEW_ARRAY(g->arena, bool *, g->buffers.count + 1)};
     for (size_t b = 0; b < g->buffers.count; b++) {
-        if (is_temporary(g, b)) place_buffer(&p, &top, b, f.first, f.last);
+        if (is_temporary(g, b) && !p.in_rows[b]) place_buffer(&p, &top, b, f.first, f.last);
     }
     flatten(&f, &top, true);
     if (!f.chunk_begun) plan->chunk_begin = (uint32_t)f.actions.count;

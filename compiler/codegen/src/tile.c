@@ -19,7 +19,7 @@
 
 enum {
     LINE = 64,      /* bytes of a line of memory */
-    STRETCH = 512,   /* bytes of a row of what is read that a tile takes: the processor sees that it goes on */
+    STRETCH = 512,  /* bytes of a row of what is read that a tile takes: the processor sees that it goes on */
     MOST_ROWS = 64, /* of a tile: all that it touches stays in the nearest cache */
     COLUMNS = 16,   /* of a tile at least, and two lines of what is read: inner loops in whole vectors */
     MOST_WORK = 8,  /* primitives (loom_prim_info.work) of the row alone that may be repeated for each column */
@@ -169,7 +169,8 @@ static LLVMValueRef at_row(loom_fn *fn, loom_lexpr_id id, uint64_t row, LLVMValu
     const loom_lexpr *e = &l->exprs[id];
     if (!(fn->g->mask[id] & row)) return fn->memo[id].re;
     if (e->kind == LOOM_LX_AXIS) return value;
-    if (e->kind != LOOM_LX_PRIM || e->site != LOOM_NONE || e->n_args > 3 || loom_dtype_is_complex(e->dtype)) return NULL;
+    if (e->kind != LOOM_LX_PRIM || e->site != LOOM_NONE || e->n_args > 3 || loom_dtype_is_complex(e->dtype))
+        return NULL;
     loom_sv args[3] = {{NULL, NULL}};
     for (uint32_t i = 0; i < e->n_args; i++) {
         args[i].re = at_row(fn, loom_lifted_arg(l, e, i), row, value);

@@ -289,6 +289,14 @@ static void run_action(machine *m, uint32_t at, bool *left) {
             run_actions(m, at + 1 + a->n_inner, at + 1 + a->n_inner + a->n_else, left);
         }
         break;
+    case LOOM_ACT_ROWS:
+        for (uint32_t i = 0; i < a->n_buffers; i++) m->data[a->buffers[i]] = allocate(m, a->buffers[i]);
+        run_actions(m, at + 1, at + 1 + a->n_inner, left);
+        for (uint32_t i = 0; i < a->n_buffers; i++) {
+            free(m->data[a->buffers[i]]);
+            m->data[a->buffers[i]] = NULL;
+        }
+        break;
     case LOOM_ACT_SWAP:
         data = m->data[a->buffer];
         m->data[a->buffer] = m->data[a->buffer2];

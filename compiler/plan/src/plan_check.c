@@ -166,6 +166,33 @@ static loom_status *check_inner(checker *c, uint32_t a, uint32_t end, uint32_t d
     return check_range(c, then_end, then_end + action->n_else, depth + 1, in_loop);
 }
 
+/* Its buffers are there while its actions run. */
+static loom_status *check_rows(checker *c, uint32_t a, uint32_t end, uint32_t depth) {
+    const loom_plan *p = c->plan;
+    const loom_plan_action *action = &p->actions[a];
+    NEED(action->n_inner >= 1 && action->n_inner <= end - a - 1 && action->n_else == 0, "action %u: rows of nothing", a);
+    NEED(action->n_units == (uint64_t)action->n_inner + action->n_buffers, "action %u: rows of no extent", a);
+    for (uint32_t i = 0; i < action->n_units; i++)
+        NEED(action->unit_extents[i] < p->n_extents, "action %u: no extent", a);
+    for (uint32_t i = 0; i < action->n_inner; i++) {
+        const loom_plan_action *inner = &p->actions[a + 1 + i];
+        bool fft = inner->kind == LOOM_ACT_FFT && inner->fft < p->n_ffts && p->ffts[inner->fft].rank == 1 &&
+                   inner->buffer < p->n_buffers && p->buffers[inner->buffer].n_extents >= 2;
+        NEED(fft || (inner->kind == LOOM_ACT_KERNEL && inner->extent < p->n_extents),
+             "action %u: rows of an action that has none", a);
+    }
+    for (uint32_t i = 0; i < action->n_buffers; i++) {
+        uint32_t b = action->buffers[i];
+        NEED(b < p->n_buffers, "action %u: no buffer %u", a, b);
+        NEED(p->buffers[b].storage == LOOM_STORE_TEMP && p->buffers[b].n_extents >= 1 && !c->alive[b],
+             "action %u: buffer %u (%s) is not one for rows", a, b, p->buffers[b].name);
+        c->alive[b] = true;
+    }
+    loom_status *status = check_range(c, a + 1, a + 1 + action->n_inner, depth + 1, false);
+    for (uint32_t i = 0; i < action->n_buffers; i++) c->alive[action->buffers[i]] = false;
+    return status;
+}
+
 static loom_status *check_action(checker *c, uint32_t a, uint32_t end, uint32_t depth, bool in_loop) {
     const loom_plan *p = c->plan;
     const loom_plan_action *action = &p->actions[a];
@@ -209,6 +236,7 @@ static loom_status *check_action(checker *c, uint32_t a, uint32_t end, uint32_t 
     case LOOM_ACT_IF:
         LOOM_TRY(check_scalar_buffer(c, a, action->buffer, LOOM_BOOL));
         return check_inner(c, a, end, depth, in_loop);
+    case LOOM_ACT_ROWS: return check_rows(c, a, end, depth);
     }
     REFUSE("action %u is of no known kind", a);
 }
@@ -226,9 +254,9 @@ static loom_status *check_range(checker *c, uint32_t begin, uint32_t end, uint32
     loom_status *status = NULL;
     for (uint32_t a = begin; a < end && !status;) {
         const loom_plan_action *action = &p->actions[a];
-        bool nests = action->kind == LOOM_ACT_LOOP || action->kind == LOOM_ACT_IF;
+        bool nests = action->kind == LOOM_ACT_LOOP || action->kind == LOOM_ACT_IF || action->kind == LOOM_ACT_ROWS;
         if (!nests && (action->n_inner || action->n_else)) {
-            status = loom_error(LOOM_E_DATA, "plan: action %u has inner actions but is neither loop nor branch", a);
+            status = loom_error(LOOM_E_DATA, "plan: action %u has inner actions but is no loop, branch or rows", a);
         } else if (a < p->chunk_begin && depth == 0 && nests &&
                    p->chunk_begin - a - 1 < (uint64_t)action->n_inner + action->n_else) {
             status = loom_error(LOOM_E_DATA, "plan: the chunk begins inside action %u", a);

@@ -74,6 +74,10 @@ static void print_action(const loom_plan *p, const loom_plan_action *action, FIL
             print_extent(p, action->extent, to);
         }
         break;
+    case LOOM_ACT_ROWS:
+        fputs("rows of", to);
+        for (uint32_t i = 0; i < action->n_buffers; i++) print_buffer_name(p, action->buffers[i], to);
+        break;
     default:
         fputs(simple[action->kind], to);
         print_buffer_name(p, action->buffer, to);

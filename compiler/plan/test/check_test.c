@@ -54,7 +54,7 @@ LOOM_TEST(plan_check, unknown_kinds) {
     REFUSED(outputs[0].kind = (loom_output_kind)(LOOM_OUT_VALUE + 1));
     REFUSED(p->kind = LOOM_STAGE_WHOLE);
     REFUSED(buffers[1].storage = (loom_storage)(LOOM_STORE_RESULT + 1));
-    REFUSED(actions[3].kind = (loom_action_kind)(LOOM_ACT_SWAP + 1));
+    REFUSED(actions[3].kind = (loom_action_kind)(LOOM_ACT_ROWS + 1));
 }
 
 /* As deep as the limit is accepted, one more is not. */

@@ -9,8 +9,8 @@
  * early what has no place in the batch. Nor are batches larger than is worth it: memory that is used for the first time
  * costs (0.1 to 2 s a GB were measured: the system clears it, and may have to get it from a hypervisor first), while
  * the next batch has it again for nothing. Of N bytes of groups in batches of B that is B / m + N / B t, with a
- * traversal of t seconds and m bytes a second for new memory: least at B = sqrt(N t m). The bytes of a group are those of its accumulators, as the program computes
- * them from its own sizes when it runs.
+ * traversal of t seconds and m bytes a second for new memory: least at B = sqrt(N t m). The bytes of a group are those
+ * of its accumulators, as the program computes them from its own sizes when it runs.
  *
  * Worked example: 120 w-planes of 687 MB in 12 GiB: 8 in a batch, 15 traversals.
  */
@@ -144,7 +144,8 @@ static loom_node_id worthwhile(const normaliser *z, loom_node_id n, loom_node_id
     ratio[0] = loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_MUL, type, ratio, 2, NULL, 0, 0, span);
     loom_node_id root = unary(p, LOOM_OP_PRIM, LOOM_PRIM_SQRT, LOOM_F64, ratio[0], span);
     loom_node_id least = normalise_prim(p, LOOM_PRIM_FLOORDIV, loom_build_i64(p, LEAST_BATCH_BYTES, span), bytes, span);
-    loom_node_id most = normalise_prim(p, LOOM_PRIM_MAX, unary(p, LOOM_OP_CONVERT, 0, LOOM_I64, root, span), least, span);
+    loom_node_id most =
+        normalise_prim(p, LOOM_PRIM_MAX, unary(p, LOOM_OP_CONVERT, 0, LOOM_I64, root, span), least, span);
     return normalise_prim(p, LOOM_PRIM_MAX, most, loom_build_i64(p, 1, span), span);
 }
 
@@ -153,8 +154,7 @@ loom_node_id normalise_batch_size(normaliser *z, loom_node_id n, loom_node_id by
     loom_node_id one = loom_build_i64(p, 1, span);
     uint64_t memory = z->memory < INT64_MAX ? z->memory : INT64_MAX;
     bytes = normalise_prim(p, LOOM_PRIM_MAX, bytes, one, span);
-    loom_node_id most =
-        normalise_prim(p, LOOM_PRIM_FLOORDIV, loom_build_i64(p, (int64_t)memory, span), bytes, span);
+    loom_node_id most = normalise_prim(p, LOOM_PRIM_FLOORDIV, loom_build_i64(p, (int64_t)memory, span), bytes, span);
     if (z->traversal) {
         loom_node_id some = normalise_prim(p, LOOM_PRIM_MAX, n, loom_build_i64(p, 0, span), span);
         most = normalise_prim(p, LOOM_PRIM_MIN, most, worthwhile(z, some, bytes, span), span);

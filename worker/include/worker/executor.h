@@ -17,8 +17,9 @@ typedef struct loom_executor loom_executor;
 typedef struct loom_run loom_run;
 
 typedef struct loom_executor_options {
-    int threads;     /* 0: all cores this process may use */
-    uint64_t memory; /* bytes for buffers; 0: three quarters of the machine's */
+    int threads;       /* 0: all cores this process may use */
+    uint64_t memory;   /* bytes for buffers; 0: three quarters of the machine's */
+    const char *cache; /* folder for what takes long to find out about this machine; NULL: none */
 } loom_executor_options;
 
 LOOM_MUST_USE loom_status *loom_executor_create(const loom_executor_options *options, loom_executor **executor);

@@ -491,7 +491,8 @@ static void on_signal(uv_signal_t *handle, int number) {
 /* ---- starting ---- */
 
 static loom_status *start_thread(loom_control *c) {
-    loom_executor_options options = {.threads = c->options.threads, .memory = c->options.memory};
+    loom_executor_options options = {
+        .threads = c->options.threads, .memory = c->options.memory, .cache = c->options.cache};
     LOOM_TRY(loom_executor_create(&options, &c->executor));
     /* Signals are the loop's. */
     sigset_t all, before;

@@ -48,7 +48,7 @@
 #define LOOM_STOP_MS 1500
 
 typedef struct loom_control_options {
-    const char *connect;
+    const char *connect, *cache;
     int threads;
     uint64_t memory;
     int64_t parent; /* process to end with; 0: none */

@@ -76,8 +76,7 @@ static loom_status *beyond_all_memory(loom_status *status) {
     return loom_status_note(made, "hint: no --memory is enough for it: let the program make less at once");
 }
 
-static loom_status *act_alloc(loom_engine *engine, uint32_t at) {
-    uint32_t b = engine->plan->actions[at].buffer;
+static loom_status *allocate(loom_engine *engine, uint32_t at, uint32_t b) {
     const loom_plan_buffer *buffer = &engine->plan->buffers[b];
     for (uint32_t k = 0; k < buffer->n_extents; k++) {
         int64_t extent;
@@ -116,6 +115,10 @@ static void act_swap(loom_engine *engine, uint32_t a, uint32_t b) {
     engine->data[b] = data;
     engine->blocks[b] = block;
     engine->of_chunk[b] = of_chunk;
+}
+
+static loom_status *act_alloc(loom_engine *engine, uint32_t at) {
+    return allocate(engine, at, engine->plan->actions[at].buffer);
 }
 
 typedef struct range_job {
@@ -210,6 +213,18 @@ static loom_status *act_if(loom_engine *engine, uint32_t at, int nesting, bool *
     return run_actions(engine, other, other + action->n_else, nesting + 1, left);
 }
 
+static loom_status *act_rows(loom_engine *engine, uint32_t at, int nesting) {
+    const loom_plan_action *action = &engine->plan->actions[at];
+    bool done, left = false;
+    LOOM_TRY(loom_engine_rows(engine, action, &done));
+    if (done) return NULL;
+    loom_status *status = NULL;
+    for (uint32_t i = 0; i < action->n_buffers && !status; i++) status = allocate(engine, at, action->buffers[i]);
+    if (!status) status = run_actions(engine, at + 1, at + 1 + action->n_inner, nesting + 1, &left);
+    for (uint32_t i = 0; i < action->n_buffers; i++) act_free(engine, action->buffers[i]);
+    return status;
+}
+
 static loom_status *missing(const loom_engine *engine, uint32_t b) {
     if (b >= engine->plan->n_buffers || engine->data[b]) return NULL;
     const char *name = engine->plan->buffers[b].name;
@@ -251,6 +266,7 @@ static loom_status *run_one(loom_engine *engine, uint32_t at, int nesting, bool 
     case LOOM_ACT_BREAK: *left = !*(const unsigned char *)engine->data[action->buffer]; return NULL;
     case LOOM_ACT_IF: return act_if(engine, at, nesting, left);
     case LOOM_ACT_SWAP: act_swap(engine, action->buffer, action->buffer2); return NULL;
+    case LOOM_ACT_ROWS: return act_rows(engine, at, nesting);
     }
     return loom_error(LOOM_E_INTERNAL, "plan has an action of unknown kind %d", (int)action->kind);
 }
@@ -270,8 +286,7 @@ static loom_status *run_actions(loom_engine *engine, uint32_t from, uint32_t to,
         loom_run_time *time = &engine->times[engine->actions[at].time];
         time->calls++;
         if (action->kind != LOOM_ACT_LOOP && action->kind != LOOM_ACT_IF) time->seconds += loom_seconds() - start;
-        at += 1 + (action->kind == LOOM_ACT_LOOP || action->kind == LOOM_ACT_IF ? action->n_inner : 0) +
-              (action->kind == LOOM_ACT_IF ? action->n_else : 0);
+        at += 1 + action->n_inner + action->n_else;
     }
     return NULL;
 }

@@ -7,7 +7,7 @@ static loom_status *set_up(loom_executor *executor, const loom_executor_options 
     uint64_t memory = options->memory ? options->memory : loom_machine_worker_memory(1);
     executor->memory = loom_memory_create(memory);
     LOOM_TRY(loom_pool_create(options->threads, &executor->pool));
-    executor->ffts = loom_ffts_create(executor->pool);
+    executor->ffts = loom_ffts_create(executor->pool, options->cache);
     return NULL;
 }
 

@@ -5,19 +5,32 @@
  * 2) are done in passes: the rows of the innermost axis, then for every other axis strips of adjacent columns, gathered
  * into a scratch of one thread so that the transform runs on contiguous memory, and put back. The scaling of the
  * inverse rides on the last pass.
+ *
+ * MEASURED plans. FFTW estimates which way of doing a transform is the fastest, or tries: of 6144 c64, 18 and 9.5
+ * microseconds, of 6144 c128, 35 and 16. Trying takes half a second. So it is done where much is to be transformed at
+ * once, and what was found out is kept in a file, which also makes the next run choose the same way and round alike.
  */
 #include "fft/fft.h"
 #include "common/buffer.h"
+#include "common/file.h"
+#include "common/hash.h"
+#include "common/log.h"
 #include "fft/fftw_api.h"
+#include "worker/executor.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Elements from which on a transform of rank >= 2 is split over the threads: half a MiB in single precision, where one
  * transform takes a millisecond and a pass over memory costs little beside it. */
 #define LARGE_ELEMENTS ((int64_t)1 << 16)
 /* Elements of a group of transforms executed in one call: what fits the first-level cache twice. */
 #define GROUP_ELEMENTS 1024
+/* Elements of a batch from which on plans are measured: with estimated ones a quarter of a second of one thread. */
+#define MEASURED_ELEMENTS ((int64_t)1 << 23)
+/* Bytes of a file of measured plans; a shape takes some hundred. */
+#define MOST_KNOWN ((uint64_t)16 << 20)
 /* Elements per range of a parallel batch: about 100 microseconds of work. */
 #define RANGE_ELEMENTS 32768
 /* Bytes of each row of a strip of columns: two cache lines, so that every line fetched is used. */
@@ -47,8 +60,9 @@ struct loom_fft {
     const loom_fftw_api *api;
     int64_t elements; /* of one transform */
     int sign;
-    void *_Atomic plans[N_GROUPS][2][2]; /* [group][in place][aligned] */
-    pthread_mutex_t lock;                /* of making plans */
+    void *_Atomic plans[2][N_GROUPS][2][2]; /* [measured][group][in place][aligned] */
+    atomic_bool measured;                   /* much is to be transformed */
+    pthread_mutex_t lock;                   /* of making plans */
     bool large;
     loom_fft *rows; /* large: the innermost axis */
     uint32_t n_axes;
@@ -59,22 +73,27 @@ struct loom_fft {
 
 struct loom_ffts {
     loom_pool *pool;
+    char *cache;    /* folder, or NULL */
+    bool learnt[2]; /* what its files know, by precision: single, double; under planning */
+    pthread_mutex_t planning;
     loom_fft *first;
     char **scratch; /* per thread */
     size_t scratch_bytes;
 };
 
-loom_ffts *loom_ffts_create(loom_pool *pool) {
+loom_ffts *loom_ffts_create(loom_pool *pool, const char *cache) {
     loom_ffts *ffts = loom_xcalloc(1, sizeof *ffts);
     ffts->pool = pool;
+    ffts->cache = cache ? loom_xstrdup(cache) : NULL;
+    pthread_mutex_init(&ffts->planning, NULL);
     ffts->scratch = loom_xcalloc((size_t)loom_pool_threads(pool), sizeof *ffts->scratch);
     return ffts;
 }
 
 static void destroy_fft(loom_fft *fft) {
     for (int g = 0; g < N_GROUPS; g++) {
-        for (int v = 0; v < 4; v++) {
-            void *plan = atomic_load_explicit(&fft->plans[g][v / 2][v % 2], memory_order_relaxed);
+        for (int v = 0; v < 8; v++) {
+            void *plan = atomic_load_explicit(&fft->plans[v / 4][g][v / 2 % 2][v % 2], memory_order_relaxed);
             if (plan) fft->api->destroy(plan);
         }
     }
@@ -92,27 +111,68 @@ void loom_ffts_destroy(loom_ffts *ffts) {
     }
     for (int t = 0; t < loom_pool_threads(ffts->pool); t++) free(ffts->scratch[t]);
     free(ffts->scratch);
+    free(ffts->cache);
+    pthread_mutex_destroy(&ffts->planning);
     free(ffts);
 }
 
 /* ---- plans ---- */
 
-static void *make_plan(loom_fft *fft, int group, bool in_place, bool aligned) {
+/* A file for each processor and version: what is fastest on one is not on another. */
+static char *cache_file(const loom_ffts *ffts, const loom_fftw_api *api) {
+    const char *target = loom_worker_target();
+    char text[33];
+    loom_hash_text(loom_hash_bytes(target, strlen(target)), text);
+    return loom_xprintf("%s/%s-%s-%s.wisdom", ffts->cache, loom_fftw_version(), api->name, text);
+}
+
+/* A file that is not there, or not what it should be, costs the time of trying. */
+static void learn(loom_ffts *ffts, const loom_fftw_api *api, bool *learnt) {
+    if (*learnt || !ffts->cache) return;
+    *learnt = true;
+    char *path = cache_file(ffts, api), *text = NULL;
+    size_t length;
+    loom_status *status = access(path, R_OK) == 0 ? loom_file_read(path, MOST_KNOWN, &text, &length) : NULL;
+    if (!status && text && !api->learn(text)) status = loom_error(LOOM_E_DATA, "%s holds no plans of transforms", path);
+    if (status) loom_log_status(LOOM_LOG_DEBUG, status);
+    free(text);
+    free(path);
+}
+
+static void keep(const loom_ffts *ffts, const loom_fftw_api *api) {
+    char *text = ffts->cache ? api->known() : NULL;
+    if (!text) return;
+    char *path = cache_file(ffts, api);
+    loom_status *status = loom_file_write(path, text, strlen(text), false);
+    if (status) loom_log_status(LOOM_LOG_DEBUG, status);
+    free(path);
+    free(text);
+}
+
+static void *make_plan(loom_fft *fft, bool measured, int group, bool in_place, bool aligned) {
     int extents[LOOM_MAX_DEPTH];
     for (uint32_t d = 0; d < fft->shape.rank; d++) extents[d] = (int)fft->shape.extents[d];
-    return fft->api->plan((int)fft->shape.rank, extents, group_size[group], in_place, aligned, fft->sign);
+    int rank = (int)fft->shape.rank;
+    if (!measured) return fft->api->plan(rank, extents, group_size[group], in_place, aligned, fft->sign, false);
+    pthread_mutex_lock(&fft->owner->planning);
+    learn(fft->owner, fft->api, &fft->owner->learnt[fft->shape.dtype == LOOM_C128]);
+    void *plan = fft->api->plan(rank, extents, group_size[group], in_place, aligned, fft->sign, true);
+    keep(fft->owner, fft->api);
+    pthread_mutex_unlock(&fft->owner->planning);
+    return plan;
 }
 
 /* A plan that cannot be made for lack of memory ends the process, as small allocations do elsewhere: kernels that
  * transform inside a strip have no way to report it. */
 static void *get_plan(loom_fft *fft, int group, bool in_place, bool aligned) {
-    void *_Atomic *slot = &fft->plans[group][in_place][aligned];
+    bool measured = atomic_load_explicit(&fft->measured, memory_order_relaxed);
+    void *_Atomic *slot = &fft->plans[measured][group][in_place][aligned];
     void *plan = atomic_load_explicit(slot, memory_order_acquire);
     if (plan) return plan;
     pthread_mutex_lock(&fft->lock);
     plan = atomic_load_explicit(slot, memory_order_relaxed);
     if (!plan) {
-        plan = make_plan(fft, group, in_place, aligned);
+        plan = make_plan(fft, measured, group, in_place, aligned);
         if (!plan) {
             fprintf(stderr, "gridloom: no memory to plan a Fourier transform\n");
             abort();
@@ -203,6 +263,15 @@ loom_status *loom_ffts_get(loom_ffts *ffts, const loom_fft_shape *given, loom_ff
     ffts->first = made;
     *fft = made;
     return NULL;
+}
+
+void loom_fft_expect(loom_fft *fft, int64_t batch) {
+    if (batch >= MEASURED_ELEMENTS / fft->elements + 1)
+        atomic_store_explicit(&fft->measured, true, memory_order_relaxed);
+}
+
+int64_t loom_fft_elements(const loom_fft *fft) {
+    return fft->elements;
 }
 
 /* ---- execution on one thread ---- */
@@ -373,6 +442,9 @@ static loom_status *grow_scratch(loom_ffts *ffts, size_t bytes) {
 static loom_status *run_large(loom_fft *fft, const void *in, void *out, int64_t batch, const atomic_bool *stop) {
     loom_pool *pool = fft->owner->pool;
     LOOM_TRY(grow_scratch(fft->owner, fft->scratch_bytes));
+    loom_fft_expect(fft->rows, batch * (fft->elements / fft->rows->elements));
+    for (uint32_t d = 0; d < fft->n_axes; d++)
+        loom_fft_expect(fft->axes[d].fft, batch * (fft->elements / fft->axes[d].length));
     double factor = fft->shape.inverse ? 1.0 / (double)fft->elements : 1.0;
     pass p = {.fft = fft, .in = in, .out = out, .factor = fft->n_axes ? 1.0 : factor};
     int64_t grain = RANGE_ELEMENTS / fft->rows->elements;
@@ -390,6 +462,7 @@ static loom_status *run_large(loom_fft *fft, const void *in, void *out, int64_t 
 loom_status *loom_fft_run(loom_fft *fft, const void *in, void *out, int64_t batch, const atomic_bool *stop) {
     if (batch <= 0) return NULL;
     if (fft->large) return run_large(fft, in, out, batch, stop);
+    loom_fft_expect(fft, batch);
     pass p = {.fft = fft, .in = in, .out = out};
     int64_t grain = RANGE_ELEMENTS / fft->elements;
     loom_pool_for(fft->owner->pool, batch, grain, stop, batch_body, &p);

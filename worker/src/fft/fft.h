@@ -29,8 +29,9 @@ typedef struct loom_fft_shape {
     int64_t extents[LOOM_MAX_DEPTH];
 } loom_fft_shape;
 
-loom_ffts *loom_ffts_create(loom_pool *pool); /* uses the pool, which must live longer */
-void loom_ffts_destroy(loom_ffts *ffts);      /* NULL is fine */
+/* Uses the pool, which must live longer. cache: folder for what was found out about the fastest plans; NULL: none. */
+loom_ffts *loom_ffts_create(loom_pool *pool, const char *cache);
+void loom_ffts_destroy(loom_ffts *ffts); /* NULL is fine */
 
 /* Plans of a shape, made if they are not there. LOOM_E_LIMIT for extents that no plan can have (see
  * LOOM_FFT_MAX_EXTENT). */
@@ -42,6 +43,11 @@ LOOM_MUST_USE loom_status *loom_fft_run(loom_fft *fft, const void *in, void *out
                                         const atomic_bool *stop);
 /* The same on the calling thread alone, from any thread: for kernels that transform inside a strip. */
 void loom_fft_strip(loom_fft *fft, const void *in, void *out, int64_t batch);
+
+/* So many transforms will be asked for in strips: if they are many, the plans are worth being measured. loom_fft_run
+ * does this itself. */
+void loom_fft_expect(loom_fft *fft, int64_t batch);
+int64_t loom_fft_elements(const loom_fft *fft); /* of one transform */
 
 /* FFTW takes extents and strides as int. */
 #define LOOM_FFT_MAX_EXTENT ((int64_t)1 << 30)

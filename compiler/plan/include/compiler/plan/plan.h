@@ -119,6 +119,8 @@ typedef enum loom_action_kind {
     LOOM_ACT_BREAK,   /* leave the innermost loop unless bool buffer is true */
     LOOM_ACT_IF,      /* bool buffer: the next n_inner actions if true, else the n_else after them */
     LOOM_ACT_SWAP,    /* storage of buffer and buffer2 */
+    LOOM_ACT_ROWS,    /* the next n_inner actions, KERNELs and FFTs of rank 1: their outermost indices a few at a time,
+                         through all of them; see rows */
 } loom_action_kind;
 #define LOOM_NO_EXTENT UINT32_MAX
 
@@ -127,7 +129,7 @@ typedef struct loom_plan_action {
     uint32_t kernel, kernel2, fft, extent;
     uint32_t buffer, buffer2;
     uint32_t n_buffers;
-    const uint32_t *buffers; /* REDUCE: results; PERMUTE: target leaves */
+    const uint32_t *buffers; /* REDUCE: results; PERMUTE: target leaves; ROWS: buffers that are there inside alone */
     uint32_t n_inner, n_else;
     loom_scalar value;
     /* PERMUTE: units = product of unit_extents; target levels 0..rank-1 are indexed; a unit's patch covers
@@ -136,6 +138,9 @@ typedef struct loom_plan_action {
     const uint32_t *unit_extents;
     uint32_t rank;
     const int64_t *lower, *upper;
+    /* ROWS: unit_extents has the outermost extent of each inner action, then of each of `buffers`. Where these are equal
+     * any thread may take rows [x, y) through all inner actions, and `buffers` need hold these rows only; else the
+     * actions follow one another, with whole buffers. */
     /* COMBINE of the operator, for merging; cost per unit in nanoseconds as estimated (0: unknown) */
     double cost;
     const char *label; /* for profiles: "fft (awgrid.weft:12)" */
