@@ -189,6 +189,17 @@ loom_sv loom_fn_load(loom_fn *fn, loom_dtype dtype, LLVMValueRef base, LLVMValue
     return value;
 }
 
+LLVMValueRef loom_fn_load_lanes(loom_fn *fn, loom_dtype dtype, const loom_place *place, LLVMValueRef offset,
+                                uint32_t n) {
+    bool complex = loom_dtype_is_complex(dtype);
+    LLVMTypeRef type = LLVMVectorType(loom_gen_memory(fn->g, dtype), complex ? 2 * n : n);
+    LLVMValueRef value = LLVMBuildLoad2(fn->b, type, element_address(fn, dtype, place->base, offset, 0), "");
+    LLVMSetAlignment(value, (unsigned)(loom_dtype_size(dtype) / (complex ? 2 : 1)));
+    tag(fn, value, place->scope);
+    if (place->constant) LLVMSetMetadata(value, fn->g->md_invariant, fn->g->empty_md);
+    return value;
+}
+
 void loom_fn_store(loom_fn *fn, loom_dtype dtype, LLVMValueRef base, LLVMValueRef offset, uint32_t scope,
                    loom_sv value) {
     LLVMValueRef part = dtype == LOOM_BOOL ? LLVMBuildZExt(fn->b, value.re, fn->g->i8, "") : value.re;

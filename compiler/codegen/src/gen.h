@@ -129,6 +129,9 @@ LLVMBasicBlockRef loom_fn_block(loom_fn *fn, const char *name);
 /* Loads and stores element `offset` (i64, in elements) behind a base pointer. */
 loom_sv loom_fn_load(loom_fn *fn, loom_dtype dtype, LLVMValueRef base, LLVMValueRef offset, uint32_t scope,
                      bool constant);
+/* `n` of them as a vector; complex ones as real and imaginary part in turn. */
+LLVMValueRef loom_fn_load_lanes(loom_fn *fn, loom_dtype dtype, const loom_place *place, LLVMValueRef offset,
+                                uint32_t n);
 void loom_fn_store(loom_fn *fn, loom_dtype dtype, LLVMValueRef base, LLVMValueRef offset, uint32_t scope,
                    loom_sv value);
 /* Asks early for `bytes` bytes at `offset` bytes behind a base pointer, whether or not there is anything. */
@@ -185,6 +188,13 @@ void loom_block_eval(loom_fn *fn, loom_lblock_id block, const loom_sv *params, b
 void loom_operator_extremes(loom_fn *fn, loom_lblock_id block, const loom_sv *start, const loom_sv *params,
                             loom_sv *results);
 LLVMValueRef loom_float_extreme_step(loom_fn *fn, bool least, LLVMValueRef acc, LLVMValueRef x);
+
+/* ---- sums.c ---- */
+
+/* Before a FOR expression: a branch on whether it is a sum of rows of sums that can be had in vectors, all loads in
+ * range. Returns the block for the case that it is and goes on in the other one; NULL, without a branch: it is not. */
+LLVMBasicBlockRef loom_sums_open(loom_fn *fn, loom_lexpr_id id);
+loom_sv loom_sums_build(loom_fn *fn, loom_lexpr_id id); /* there */
 
 /* ---- ranged.c ---- */
 

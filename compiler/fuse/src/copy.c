@@ -356,6 +356,7 @@ static void copy_if(rewrite *r, origin *s, loom_lexpr_id id, loom_lexpr e, loom_
 
 static void copy_loop(rewrite *r, origin *s, loom_lexpr_id id, loom_lexpr e, const loom_lexpr_id *args) {
     loom_lexpr made = fuse_blank_expr((loom_lexpr_kind)e.kind, e.dtype);
+    made.mode = e.mode;
     made.span = e.span;
     r->loops++;
     for (uint32_t k = 0; k < n_blocks_of(&e); k++) {

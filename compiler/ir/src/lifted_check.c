@@ -110,6 +110,7 @@ static bool check_control(checker *c, loom_lexpr_id id, const loom_lexpr *e, con
     }
     if (e->kind == LOOM_LX_IF)
         NEED(e->n_args == 1 && arg_type(c, e, 0) == LOOM_BOOL, "e%" PRIu32 " has no condition", id);
+    if (e->kind == LOOM_LX_FOR) NEED(e->mode <= LOOM_FOR_FOLD, "e%" PRIu32 " is no loop that there is", id);
     if (e->kind == LOOM_LX_FOR) NEED(e->n_args >= 1 && arg_type(c, e, 0) == LOOM_I64, "e%" PRIu32 " has no count", id);
     return true;
 }

@@ -110,7 +110,7 @@ static void print_expr_head(const printer *w, const loom_lexpr *e) {
     case LOOM_LX_PRIM: fprintf(w->to, "%s ", loom_prim_table[e->prim].name); break;
     case LOOM_LX_CONVERT: fputs("convert ", w->to); break;
     case LOOM_LX_IF: fputs("if ", w->to); break;
-    case LOOM_LX_FOR: fputs("for ", w->to); break;
+    case LOOM_LX_FOR: fputs(e->mode == LOOM_FOR_FOLD ? "fold " : "for ", w->to); break;
     case LOOM_LX_WHILE: fputs("while ", w->to); break;
     case LOOM_LX_RESULT: fprintf(w->to, "result %" PRIu32 " of ", e->aux); break;
     case LOOM_LX_CHECK: fputs("check ", w->to); break;

@@ -81,6 +81,46 @@ LOOM_TEST(plan_check, nesting_limit) {
     }
 }
 
+/* The sample's kernel and transform by rows, over a buffer that is there inside alone. */
+static void into_rows(loom_plan *p, loom_plan_action *actions, uint32_t *extents) {
+    static const uint32_t inside[] = {3};
+    for (uint32_t i = 0; i < 3; i++) extents[i] = 0;
+    loom_plan_action kernel = actions[3], fft = actions[4], permute = actions[5];
+    actions[2] = (loom_plan_action){
+        .kind = LOOM_ACT_ROWS, .n_inner = 2, .n_buffers = 1, .buffers = inside, .n_units = 3, .unit_extents = extents};
+    actions[3] = kernel;
+    actions[4] = fft;
+    actions[5] = permute;
+    p->n_actions = 6;
+}
+
+#define ROWS_REFUSED(change)                                                                                           \
+    do {                                                                                                               \
+        loom_arena *arena = loom_arena_create(0);                                                                      \
+        loom_plan *p = sample_plan(arena);                                                                             \
+        loom_plan_action *actions = loom_arena_grow(arena, p->actions, p->n_actions, p->n_actions, sizeof *actions);   \
+        uint32_t extents[3];                                                                                           \
+        p->actions = actions;                                                                                          \
+        into_rows(p, actions, extents);                                                                                \
+        LOOM_OK(loom_plan_check(p));                                                                                   \
+        change;                                                                                                        \
+        LOOM_FAILS(loom_plan_check(p), LOOM_E_DATA);                                                                   \
+        loom_arena_destroy(arena);                                                                                     \
+    } while (0)
+
+LOOM_TEST(plan_check, rows) {
+    ROWS_REFUSED(actions[2].n_inner = 4);                         /* beyond the end */
+    ROWS_REFUSED(actions[2].n_inner = 3);                         /* a permute has no rows */
+    ROWS_REFUSED(actions[2].n_inner = 0);                         /* of nothing */
+    ROWS_REFUSED(actions[2].n_units = 2);                         /* an extent is missing */
+    ROWS_REFUSED(extents[1] = 3);                                 /* there is none */
+    ROWS_REFUSED(actions[3].extent = LOOM_NO_EXTENT);             /* a kernel that is not divided */
+    ROWS_REFUSED(actions[2].n_buffers = 0);                       /* the transform's buffer is not there */
+    ROWS_REFUSED(actions[2].n_else = 1);                          /* no branch */
+    ROWS_REFUSED((actions[1] = (loom_plan_action){.buffer = 3})); /* allocated already */
+    ROWS_REFUSED((actions[5] = (loom_plan_action){.kind = LOOM_ACT_FREE, .buffer = 3})); /* gone with the rows */
+}
+
 LOOM_TEST(plan_check, nesting) {
     REFUSED(actions[1].n_inner = 1);
     REFUSED(

@@ -251,9 +251,10 @@ static val loop_results(vec *v, loom_lexpr_id loop, const states *s) {
 /* The body of one turn: (i, state) -> state. */
 typedef bool (*turn)(vec *v, void *argument, const leaf *i, const val *state, val *next);
 
-static bool make_for(vec *v, const loom_node *n, loom_lexpr_id count, states *s, turn body, void *argument,
-                     val *result) {
+static bool make_for(vec *v, const loom_node *n, loom_for_mode mode, loom_lexpr_id count, states *s, turn body,
+                     void *argument, val *result) {
     loom_lexpr e = vec_plain_expr(LOOM_LX_FOR, s->n ? s->types[1] : LOOM_BOOL);
+    e.mode = mode;
     loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)s->n + 1);
     s->args[0] = count;
     open_block b = vec_block_open(v);
@@ -287,7 +288,7 @@ static bool expr_for(vec *v, frame *f, const loom_node *n, val *result) {
     if (c.known && c.imm.i <= SPECIALISE) c = vec_const_leaf(LOOM_I64, c.imm);
     if (!vec_to_expr(v, &c, &e)) return false;
     body_turn t = {loom_node_body(v->p, n, 0), f};
-    return make_for(v, n, e, &s, run_turn, &t, result);
+    return make_for(v, n, LOOM_FOR_LOOP, e, &s, run_turn, &t, result);
 }
 
 static bool expr_while(vec *v, frame *f, const loom_node *n, val *result) {
@@ -350,7 +351,7 @@ static bool expr_fold(vec *v, frame *f, const loom_node *n, val *result) {
         return false;
     }
     if (t.checked) t.site = vec_site(v, n, LOOM_TRAP_INDEX, 0);
-    return initial_states(v, n, &initial, &s) && make_for(v, n, count, &s, run_fold, &t, result);
+    return initial_states(v, n, &initial, &s) && make_for(v, n, LOOM_FOR_FOLD, count, &s, run_fold, &t, result);
 }
 
 /* ---- assert and claim ---- */

@@ -77,10 +77,10 @@ typedef enum loom_lexpr_kind {
     LOOM_LX_PRIM,    /* prim on args; site for those that can trap */
     LOOM_LX_CONVERT, /* args[0] to dtype */
     LOOM_LX_IF,      /* args[0]; blocks[0], blocks[1]: results of the taken one */
-    LOOM_LX_FOR,     /* args[0] = count, args[1..] = initial state; blocks[0](i, state...) -> state... */
-    LOOM_LX_WHILE,   /* args = initial state; blocks[0](state...) -> bool; blocks[1](state...) -> state... */
-    LOOM_LX_RESULT,  /* result aux of args[0] (IF, FOR, WHILE with several) */
-    LOOM_LX_CHECK, /* args[0] = condition, args[1] = value; optional args[2], args[3]: numbers for the message; site */
+    LOOM_LX_FOR,   /* args[0] = count, args[1..] = initial state; blocks[0](i, state...) -> state...; mode: LOOM_FOR_ */
+    LOOM_LX_WHILE, /* args = initial state; blocks[0](state...) -> bool; blocks[1](state...) -> state... */
+    LOOM_LX_RESULT, /* result aux of args[0] (IF, FOR, WHILE with several) */
+    LOOM_LX_CHECK,  /* args[0] = condition, args[1] = value; optional args[2], args[3]: numbers for the message; site */
 } loom_lexpr_kind;
 
 typedef enum loom_load_mode {
@@ -88,6 +88,11 @@ typedef enum loom_load_mode {
     LOOM_LOAD_CHECKED, /* out of range raises `site` (with index and extent) and gives 0 */
     LOOM_LOAD_DEFAULT, /* out of range gives the last argument (padding, cropping) */
 } loom_load_mode;
+
+typedef enum loom_for_mode {
+    LOOM_FOR_LOOP, /* as written */
+    LOOM_FOR_FOLD, /* the turns are joined to the state by an operator that is associative */
+} loom_for_mode;
 
 typedef struct loom_lexpr {
     uint8_t kind, mode;
