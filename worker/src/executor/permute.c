@@ -13,7 +13,10 @@
  * and no atomics, no copies.
  *
  * Example: a grid of 2400 x 2400 with patches of 15 x 15 gets tiles of 32 x 64, four phases, 703 tiles in each.
- * Cost: inspection, 8 (rank + 1) bytes and a few operations per unit, twice; then the kernel. (DESIGN 4.10)
+ * Cost: inspection, 4 (rank + 1) bytes and a few operations per unit, twice; then the kernel. (DESIGN 4.10)
+ *
+ * What is sorted, a unit with its base, is a record of 32-bit words, of 64-bit ones where a target is longer than those
+ * count: sorting is writing to as many places as there are tiles, and a record should touch one line of memory.
  */
 #include "executor/permute.h"
 #include "common/buffer.h"
@@ -21,10 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Units sorted in one go: the workspace takes 60 bytes or so of each; more units are done batch by batch. Each batch
- * passes over the target, so a batch's workspace may be as large as the target, between 16 and 120 MB: what is smaller
- * stays in caches, and memory that is never asked for need not be cleared. Follows from the target alone, so that the
- * order of contributions does not depend on memory. */
+/* Units sorted in one go: the workspace takes 32 bytes or so of each; more units are done batch by batch. Each batch
+ * passes over the target, so a batch's workspace may be half as large as the target, between 8 and 64 MB: what is
+ * smaller stays in caches, and memory that is never asked for need not be cleared. Follows from the target alone, so
+ * that the order of contributions does not depend on memory. */
 #define LEAST_BATCH ((int64_t)1 << 18)
 #define MOST_BATCH  ((int64_t)1 << 21)
 #define UNIT_BYTES  64.0
@@ -36,8 +39,8 @@
 #define MAX_TILES ((int64_t)1 << 20)
 /* Levels cut for parallelism: each doubles the number of phases. */
 #define MAX_SPLIT 2
-/* Units per call of the kernel: some milliseconds, the grain of cancelling. */
-#define CALL_UNITS 4096
+/* Units per call of a kernel, which wants 64-bit numbers: what these take stays in the nearest cache. */
+#define CALL_UNITS 256
 /* Slabs of the counting sort at most; their counters take slabs * tiles * 4 bytes. */
 #define MAX_SLABS 64
 #define NO_KEY    UINT32_MAX
@@ -70,11 +73,11 @@ typedef struct permute_job {
     tiling tiling;
     int64_t first, n; /* this batch of units */
     int64_t slab, n_slabs;
-    int64_t *bases;      /* [n][rank], by unit */
+    bool narrow;         /* words of 32 bits */
+    void *bases;         /* words [n][rank], by unit */
     uint32_t *keys;      /* [n] */
     uint32_t *counters;  /* [slab][key] */
-    int64_t *units;      /* sorted */
-    int64_t *sorted;     /* their bases */
+    void *sorted;        /* words [n][1 + rank]: unit (from 0 in the batch) and base */
     int64_t *task_begin; /* [tasks + 1] */
     int64_t *order;      /* tasks of the phase that have units, the fullest first */
 } permute_job;
@@ -208,10 +211,42 @@ static uint32_t key_of(const tiling *t, const int64_t *base) {
     return (uint32_t)(task * (uint64_t)t->refine + within);
 }
 
+/* Of a base that is kept: the patch touches the target. */
+static bool words_suffice(const tiling *t) {
+    for (uint32_t d = 0; d < t->rank; d++) {
+        const level *l = &t->levels[d];
+        int64_t least = -l->lower - l->reach, most;
+        if (__builtin_sub_overflow(l->extent, l->lower, &most) || most > INT32_MAX || least < INT32_MIN) return false;
+    }
+    return true;
+}
+
+static inline void put_word(void *words, int64_t i, int64_t value, bool narrow) {
+    if (narrow) {
+        ((int32_t *)words)[i] = (int32_t)value;
+    } else {
+        ((int64_t *)words)[i] = value;
+    }
+}
+
+static inline int64_t get_word(const void *words, int64_t i, bool narrow) {
+    return narrow ? ((const int32_t *)words)[i] : ((const int64_t *)words)[i];
+}
+
 static void inspect_body(void *context, int thread, int64_t from, int64_t to) {
     const permute_job *p = context;
-    p->inspect(&p->engine->threads[thread].frame, p->first + from, p->first + to, p->bases + from * p->tiling.rank);
-    for (int64_t u = from; u < to; u++) p->keys[u] = key_of(&p->tiling, p->bases + u * p->tiling.rank);
+    uint32_t rank = p->tiling.rank;
+    int64_t bases[CALL_UNITS * LOOM_MAX_DEPTH];
+    for (int64_t n; from < to; from += n) {
+        n = to - from < CALL_UNITS ? to - from : CALL_UNITS;
+        p->inspect(&p->engine->threads[thread].frame, p->first + from, p->first + from + n, bases);
+        for (int64_t u = 0; u < n; u++) {
+            uint32_t key = p->keys[from + u] = key_of(&p->tiling, bases + u * rank);
+            if (key == NO_KEY) continue;
+            for (uint32_t d = 0; d < rank; d++)
+                put_word(p->bases, (from + u) * rank + d, bases[u * rank + d], p->narrow);
+        }
+    }
 }
 
 /* ---- sort ---- */
@@ -243,23 +278,42 @@ static void number_places(permute_job *p) {
     p->task_begin[p->tiling.tasks] = place;
 }
 
+static inline void place_slab(const permute_job *p, int64_t s, bool narrow) {
+    uint32_t rank = p->tiling.rank, *places = p->counters + s * p->tiling.keys;
+    int64_t end = (s + 1) * p->slab < p->n ? (s + 1) * p->slab : p->n;
+    for (int64_t u = s * p->slab; u < end; u++) {
+        if (p->keys[u] == NO_KEY) continue;
+        int64_t at = (int64_t)places[p->keys[u]]++ * (rank + 1);
+        put_word(p->sorted, at, u, narrow);
+        for (uint32_t d = 0; d < rank; d++)
+            put_word(p->sorted, at + 1 + d, get_word(p->bases, u * rank + d, narrow), narrow);
+    }
+}
+
 static void place_body(void *context, int thread, int64_t from, int64_t to) {
     (void)thread;
     const permute_job *p = context;
-    uint32_t rank = p->tiling.rank;
     for (int64_t s = from; s < to; s++) {
-        uint32_t *places = p->counters + s * p->tiling.keys;
-        int64_t end = (s + 1) * p->slab < p->n ? (s + 1) * p->slab : p->n;
-        for (int64_t u = s * p->slab; u < end; u++) {
-            if (p->keys[u] == NO_KEY) continue;
-            int64_t at = places[p->keys[u]]++;
-            p->units[at] = p->first + u;
-            for (uint32_t d = 0; d < rank; d++) p->sorted[at * rank + d] = p->bases[u * rank + d];
+        if (p->narrow) {
+            place_slab(p, s, true);
+        } else {
+            place_slab(p, s, false);
         }
     }
 }
 
 /* ---- execute ---- */
+
+static void execute_units(const permute_job *p, int thread, int64_t at, int64_t n) {
+    int64_t units[CALL_UNITS], bases[CALL_UNITS * LOOM_MAX_DEPTH];
+    uint32_t rank = p->tiling.rank;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t record = (at + i) * (rank + 1);
+        units[i] = p->first + get_word(p->sorted, record, p->narrow);
+        for (uint32_t d = 0; d < rank; d++) bases[i * rank + d] = get_word(p->sorted, record + 1 + d, p->narrow);
+    }
+    p->execute(&p->engine->threads[thread].frame, units, n, bases);
+}
 
 static void execute_body(void *context, int thread, int64_t from, int64_t to) {
     const permute_job *p = context;
@@ -268,7 +322,7 @@ static void execute_body(void *context, int thread, int64_t from, int64_t to) {
         int64_t at = p->task_begin[p->order[i]], end = p->task_begin[p->order[i] + 1];
         while (at < end && !atomic_load_explicit(stop, memory_order_relaxed)) {
             int64_t n = end - at < CALL_UNITS ? end - at : CALL_UNITS;
-            p->execute(&p->engine->threads[thread].frame, p->units + at, n, p->sorted + at * p->tiling.rank);
+            execute_units(p, thread, at, n);
             at += n;
         }
     }
@@ -332,7 +386,7 @@ static bool accumulates(const loom_engine *engine, const loom_plan_action *actio
 
 /* Where in one block each array of the workspace begins. */
 typedef struct layout {
-    uint64_t bases, keys, counters, units, sorted, task_begin, order, total;
+    uint64_t bases, keys, counters, sorted, task_begin, order, total;
 } layout;
 
 static uint64_t claim(layout *l, uint64_t bytes) {
@@ -343,12 +397,11 @@ static uint64_t claim(layout *l, uint64_t bytes) {
 
 static layout lay_out(const tiling *t, int64_t units, int64_t slabs) {
     layout l = {0};
-    uint64_t n = (uint64_t)units, rank = t->rank;
-    l.bases = claim(&l, n * rank * 8);
+    uint64_t n = (uint64_t)units, rank = t->rank, word = words_suffice(t) ? 4 : 8;
+    l.bases = claim(&l, n * rank * word);
     l.keys = claim(&l, n * 4);
     l.counters = claim(&l, (uint64_t)slabs * (uint64_t)t->keys * 4);
-    l.units = claim(&l, n * 8);
-    l.sorted = claim(&l, n * rank * 8);
+    l.sorted = claim(&l, n * (rank + 1) * word);
     l.task_begin = claim(&l, ((uint64_t)t->tasks + 1) * 8);
     l.order = claim(&l, (uint64_t)t->tasks * 8);
     return l;
@@ -377,11 +430,10 @@ uint64_t loom_engine_permute_bytes(const loom_engine *engine, const loom_plan_ac
 }
 
 static void point_into(permute_job *p, const layout *l, char *block) {
-    p->bases = (int64_t *)(block + l->bases);
+    p->bases = block + l->bases;
     p->keys = (uint32_t *)(block + l->keys);
     p->counters = (uint32_t *)(block + l->counters);
-    p->units = (int64_t *)(block + l->units);
-    p->sorted = (int64_t *)(block + l->sorted);
+    p->sorted = block + l->sorted;
     p->task_begin = (int64_t *)(block + l->task_begin);
     p->order = (int64_t *)(block + l->order);
 }
@@ -424,6 +476,7 @@ loom_status *loom_engine_permute(loom_engine *engine, const loom_plan_action *ac
     loom_block block;
     LOOM_TRY(loom_memory_take(engine->executor->memory, l.total, false, "sorting a permute's places", &block));
     point_into(&p, &l, block.data);
+    p.narrow = words_suffice(&p.tiling);
     loom_status *status = NULL;
     bool accumulating = accumulates(engine, action);
     for (p.first = 0; !status && p.first < units; p.first += p.n) {
