@@ -170,7 +170,8 @@ static loom_status *check_inner(checker *c, uint32_t a, uint32_t end, uint32_t d
 static loom_status *check_rows(checker *c, uint32_t a, uint32_t end, uint32_t depth) {
     const loom_plan *p = c->plan;
     const loom_plan_action *action = &p->actions[a];
-    NEED(action->n_inner >= 1 && action->n_inner <= end - a - 1 && action->n_else == 0, "action %u: rows of nothing", a);
+    NEED(action->n_inner >= 1 && action->n_inner <= end - a - 1 && action->n_else == 0, "action %u: rows of nothing",
+         a);
     NEED(action->n_units == (uint64_t)action->n_inner + action->n_buffers, "action %u: rows of no extent", a);
     for (uint32_t i = 0; i < action->n_units; i++)
         NEED(action->unit_extents[i] < p->n_extents, "action %u: no extent", a);

@@ -138,9 +138,9 @@ typedef struct loom_plan_action {
     const uint32_t *unit_extents;
     uint32_t rank;
     const int64_t *lower, *upper;
-    /* ROWS: unit_extents has the outermost extent of each inner action, then of each of `buffers`. Where these are equal
-     * any thread may take rows [x, y) through all inner actions, and `buffers` need hold these rows only; else the
-     * actions follow one another, with whole buffers. */
+    /* ROWS: unit_extents has the outermost extent of each inner action, then of each of `buffers`. Where these are
+     * equal any thread may take rows [x, y) through all inner actions, and `buffers` need hold these rows only; else
+     * the actions follow one another, with whole buffers. */
     /* COMBINE of the operator, for merging; cost per unit in nanoseconds as estimated (0: unknown) */
     double cost;
     const char *label; /* for profiles: "fft (awgrid.weft:12)" */
