@@ -87,6 +87,15 @@ for name, nx, ny, arcsec in (("lofar", 96, 80, 20.0), ("oskar", 90, 91, 300.0), 
     for epsilon in (1e-3, 1e-5):
         if predict(ms, "--model", model, "--epsilon", epsilon):
             check_rows("%s %g" % (name, epsilon), ms, "MODEL_DATA", pixels, arcsec, epsilon)
+    # One source in the corner, where the kernel's transform is least: nothing averages out.
+    corner = np.zeros_like(pixels)
+    corner[0, 0] = 1
+    with fits.open(model) as f:
+        f[0].data[:] = corner
+        f.writeto(here(name + "_corner.fits"))
+    for epsilon in (1e-2, 1e-4, 1e-5, 1e-6):
+        if predict(ms, "--model", here(name + "_corner.fits"), "--epsilon", epsilon, "--column", "CORNER"):
+            check_rows("%s corner %g" % (name, epsilon), ms, "CORNER", corner, arcsec, epsilon, rows=300)
     # Below single precision the program itself: a column holds seven digits.
     with table(ms, ack=False) as t, table(ms + "/SPECTRAL_WINDOW", ack=False) as w:
         freq, uvw = w.getcell("CHAN_FREQ", 0), t.getcol("UVW", nrow=400, rowincr=max(1, t.nrows() // 400))[:400]

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Sums of rows of sums go in vectors: every number of turns up to a vector's and one more, all types, against numpy (whole numbers,
+"""Sums of a few numbers go in vectors: every number of turns up to a vector's and one more, all types, against numpy (whole numbers,
 so that sums are exact in any order); what sticks out of the array is an error with its index; loops written as such keep their order."""
 import os, re, subprocess
 import numpy as np

@@ -192,6 +192,7 @@ static void build_if(loom_fn *fn, loom_lexpr_id id) {
 
 /* The loop itself; results are the states when it has ended. */
 static void build_turns(loom_fn *fn, loom_lexpr_id id, loom_sv *results) {
+    if (loom_sums_build(fn, id, results)) return;
     const loom_lifted *l = fn->g->l;
     const loom_lexpr *e = &l->exprs[id];
     uint32_t n = e->n_args - 1;
@@ -211,11 +212,11 @@ static void build_turns(loom_fn *fn, loom_lexpr_id id, loom_sv *results) {
 
 /* Where an innermost loop has checked loads at an index that is its counter, or the counter plus what does not change
  * in it, there are two: one without these checks, taken where first and last turn are in range, and the loop as it
- * is, which finds out what is wrong. So there are of a sum of rows of sums, the first one in vectors. */
+ * is, which finds out what is wrong. */
 static void build_for(loom_fn *fn, loom_lexpr_id id) {
     uint32_t n = fn->g->l->exprs[id].n_args - 1;
     loom_sv *results = new_results(fn, id, n);
-    LLVMBasicBlockRef vectors = loom_sums_open(fn, id), in_range = vectors ? vectors : loom_ranged_open(fn, id);
+    LLVMBasicBlockRef in_range = loom_ranged_open(fn, id);
     if (!in_range) {
         build_turns(fn, id, results);
         return;
@@ -226,14 +227,10 @@ static void build_for(loom_fn *fn, loom_lexpr_id id) {
     LLVMBasicBlockRef other_end = LLVMGetInsertBlock(fn->b);
     LLVMBuildBr(fn->b, on);
     LLVMPositionBuilderAtEnd(fn->b, in_range);
-    if (vectors) {
-        results[0] = loom_sums_build(fn, id);
-    } else {
-        loom_ranged_mark(fn, id);
-        loom_ranged_prefetch(fn, id);
-        build_turns(fn, id, results);
-        loom_ranged_close(fn, id);
-    }
+    loom_ranged_mark(fn, id);
+    loom_ranged_prefetch(fn, id);
+    build_turns(fn, id, results);
+    loom_ranged_close(fn, id);
     LLVMBasicBlockRef results_end = LLVMGetInsertBlock(fn->b);
     LLVMBuildBr(fn->b, on);
     LLVMPositionBuilderAtEnd(fn->b, on);

@@ -191,10 +191,9 @@ LLVMValueRef loom_float_extreme_step(loom_fn *fn, bool least, LLVMValueRef acc, 
 
 /* ---- sums.c ---- */
 
-/* Before a FOR expression: a branch on whether it is a sum of rows of sums that can be had in vectors, all loads in
- * range. Returns the block for the case that it is and goes on in the other one; NULL, without a branch: it is not. */
-LLVMBasicBlockRef loom_sums_open(loom_fn *fn, loom_lexpr_id id);
-loom_sv loom_sums_build(loom_fn *fn, loom_lexpr_id id); /* there */
+/* A FOR expression that is a sum of few numbers, in vectors and without a loop; false, without any code: it is another
+ * one, or has loads that may be out of range. */
+bool loom_sums_build(loom_fn *fn, loom_lexpr_id id, loom_sv *result);
 
 /* ---- ranged.c ---- */
 
