@@ -216,13 +216,19 @@ static loom_status *act_if(loom_engine *engine, uint32_t at, int nesting, bool *
 static loom_status *act_rows(loom_engine *engine, uint32_t at, int nesting) {
     const loom_plan_action *action = &engine->plan->actions[at];
     bool done, left = false;
-    LOOM_TRY(loom_engine_rows(engine, action, &done));
+    loom_status *raised = NULL, *status = NULL;
+    LOOM_TRY(loom_engine_rows(engine, action, &done, &raised));
     if (done) return NULL;
-    loom_status *status = NULL;
     for (uint32_t i = 0; i < action->n_buffers && !status; i++) status = allocate(engine, at, action->buffers[i]);
     if (!status) status = run_actions(engine, at + 1, at + 1 + action->n_inner, nesting + 1, &left);
     for (uint32_t i = 0; i < action->n_buffers; i++) act_free(engine, action->buffers[i]);
-    return status;
+    if (!status || !raised) {
+        loom_status_free(raised);
+        return status;
+    }
+    /* There was no memory to find out more. */
+    loom_status_free(status);
+    return raised;
 }
 
 static loom_status *missing(const loom_engine *engine, uint32_t b) {

@@ -113,9 +113,11 @@ LOOM_MUST_USE loom_status *loom_engine_extent(loom_engine *engine, uint32_t exte
 
 LOOM_MUST_USE loom_status *loom_engine_reduce(loom_engine *engine, const loom_plan_action *action);
 uint64_t loom_engine_reduce_bytes(const loom_engine *engine, const loom_plan_action *action);
-/* rows.c: the actions inside of a ROWS action. *done: false where their rows are not as many, or an error was raised
- * (which is forgotten): then they are to be run one after the other, with whole buffers. */
-LOOM_MUST_USE loom_status *loom_engine_rows(loom_engine *engine, const loom_plan_action *action, bool *done);
+/* rows.c: the actions inside of a ROWS action. *done: false where their rows are not as many, or an error was raised:
+ * then they are to be run one after the other, with whole buffers. *raised: that error, which is forgotten here and may
+ * not be the first one in the order of the program. */
+LOOM_MUST_USE loom_status *loom_engine_rows(loom_engine *engine, const loom_plan_action *action, bool *done,
+                                            loom_status **raised);
 uint64_t loom_engine_rows_bytes(const loom_engine *engine, const loom_plan_action *action);
 LOOM_MUST_USE loom_status *loom_engine_permute(loom_engine *engine, const loom_plan_action *action);
 uint64_t loom_engine_permute_bytes(const loom_engine *engine, const loom_plan_action *action);

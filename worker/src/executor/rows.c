@@ -178,7 +178,7 @@ static loom_status *by_blocks(rows_job *r) {
     return loom_engine_cancelled(r->engine);
 }
 
-loom_status *loom_engine_rows(loom_engine *engine, const loom_plan_action *action, bool *done) {
+loom_status *loom_engine_rows(loom_engine *engine, const loom_plan_action *action, bool *done, loom_status **raised) {
     rows_job r = {.engine = engine, .action = action, .n_steps = action->n_inner};
     LOOM_TRY(count_rows(engine, action, &r.n, done));
     if (!*done || r.n == 0) return NULL;
@@ -190,7 +190,7 @@ loom_status *loom_engine_rows(loom_engine *engine, const loom_plan_action *actio
     free(r.row_bytes);
     free(r.offset);
     if (status || !loom_engine_has_raised(engine)) return status;
-    loom_status_free(loom_engine_raised(engine));
+    *raised = loom_engine_raised(engine);
     *done = false;
     return NULL;
 }
