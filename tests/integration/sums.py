@@ -95,6 +95,23 @@ for body, sums in (
         windows = np.lib.stride_tricks.sliding_window_view(cells.real, (3, n))[tuple(corners.T)]
         assert (np.load(os.path.join(TMP, "out.npy")) == sums(windows, u, v)).all(), (body, n)
 
+# Where a row begins follows from its number: what is in range is looked at row by row, and the last row may stick out alone.
+n, body = 6, "if e.y < -5 then 0 else sum (generate 3 (\\i -> v[i] * (sum (generate %(n)d (\\j -> u[j] * cells[e.y + i, e.x + i * i + j])))))"
+u, v = r.integers(-9, 10, n).astype(float), r.integers(-9, 10, 3).astype(float)
+cells = r.integers(-9, 10, (40, 50)).astype(float)
+for name, array in (("cells", cells), ("u", u), ("v", v)):
+    save(name, array)
+compile(program("f64", "f64", n, body))
+corners = np.concatenate([r.integers(0, (38, 41), (700, 2)), [[37, 40]]])
+p = run(corners)
+assert p.returncode == 0, p.stderr
+rows = np.lib.stride_tricks.sliding_window_view(cells, (1, n))[:, :, 0]
+want = sum(v[i] * (rows[corners[:, 0] + i, corners[:, 1] + i * i] @ u) for i in range(3))
+assert (np.load(os.path.join(TMP, "out.npy")) == want).all()
+for corner, index in (([5, 41], 50), ([38, 3], 40), ([5, -1], -1)):
+    p = run(np.concatenate([corners, [corner]]))
+    assert p.returncode not in (0, 139) and "index %d" % index in p.stderr, (p.returncode, p.stderr)
+
 # 1e17 + 1 - 1e17 is 0 from left to right: a loop is done as it is written.
 cells = np.zeros((40, 50))
 cells[:, ::3], cells[:, 1::3], cells[:, 2::3] = 1e17, 1, -1e17

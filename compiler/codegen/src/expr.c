@@ -218,6 +218,7 @@ static void build_for(loom_fn *fn, loom_lexpr_id id) {
     loom_sv *results = new_results(fn, id, n);
     LLVMBasicBlockRef in_range = loom_ranged_open(fn, id);
     if (!in_range) {
+        if (loom_ranged_is_known(fn, id)) loom_ranged_prefetch(fn, id);
         build_turns(fn, id, results);
         return;
     }

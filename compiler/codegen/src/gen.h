@@ -200,6 +200,8 @@ bool loom_sums_build(loom_fn *fn, loom_lexpr_id id, loom_sv *result);
 /* Before the loop of a FOR expression: a branch on whether the checks of its loads hold in all turns. Returns the block
  * for the case that they do and goes on in the other one; NULL, without a branch, where there are no such loads. */
 LLVMBasicBlockRef loom_ranged_open(loom_fn *fn, loom_lexpr_id id);
+/* Whether all such loads were looked at for a loop around this one. */
+bool loom_ranged_is_known(loom_fn *fn, loom_lexpr_id id);
 /* From here on, until close, these checks are not made. */
 void loom_ranged_mark(loom_fn *fn, loom_lexpr_id id);
 void loom_ranged_close(loom_fn *fn, loom_lexpr_id id);

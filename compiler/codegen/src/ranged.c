@@ -6,6 +6,10 @@
  *  => if n > 0 && n <= #kernel && y < #cells && x < #row && x + n - 1 < #row then (the loop without checks) else the
  * loop. Cost: the loop is there twice. See gen.h.
  *
+ * Rule. So are loads of a FOR with one innermost FOR in it, whose number of turns does not change, at x, p + x or q + x
+ * with p and q the counters and x not changing in either: looked at once for both. Example, the sum of the cells under
+ * a box: for i in 0..m: for j in 0..n: s = s + cells[y + i, x + j].
+ *
  * Rule. Such a load whose first index moves with a loop around, in a row that is short, reads a small box of a large
  * array, slice by slice; hardware does not foresee where the next slice's part of it begins. So each row asks for the
  * row that lies one further along the first axis. Example: a visibility predicted from 10 x 10 x 10 cells of planes
@@ -20,8 +24,8 @@
 
 typedef struct ranged {
     loom_fn *fn;
-    const loom_lexpr *loop;
-    loom_lblock_id body;
+    const loom_lexpr *loop, *inner; /* inner: NULL where `loop` is the innermost */
+    loom_lblock_id body, inner_body;
     const loom_lblock *block;
     bool *fixed;      /* per expression of the body: does not change in the loop, and may be built before it */
     LLVMValueRef all; /* i1: what was looked at so far is in range */
@@ -38,6 +42,11 @@ static bool is_inside(const ranged *r, loom_lexpr_id e) {
     return e >= r->block->first && e < r->block->end;
 }
 
+/* In every turn, of one or the other. */
+static bool is_of_loops(const ranged *r, loom_lexpr_id e) {
+    return r->fn->g->owner[e] == r->body || (r->inner && r->fn->g->owner[e] == r->inner_body);
+}
+
 static bool is_fixed(const ranged *r, loom_lexpr_id e) {
     return !is_inside(r, e) || r->fixed[e - r->block->first];
 }
@@ -50,7 +59,7 @@ static void find_fixed(ranged *r) {
         bool plain = e->kind == LOOM_LX_CONST || e->kind == LOOM_LX_AXIS || e->kind == LOOM_LX_EXTENT ||
                      e->kind == LOOM_LX_CONVERT || (e->kind == LOOM_LX_PRIM && e->site == LOOM_NONE) ||
                      (e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_PROVEN);
-        plain = plain && r->fn->g->owner[id] == r->body;
+        plain = plain && is_of_loops(r, id);
         for (uint32_t i = 0; i < e->n_args; i++) plain = plain && is_fixed(r, loom_lifted_arg(l, e, i));
         r->fixed[id - r->block->first] = plain;
     }
@@ -58,7 +67,14 @@ static void find_fixed(ranged *r) {
 
 static bool is_counter(const ranged *r, loom_lexpr_id e) {
     const loom_lexpr *x = &r->fn->g->l->exprs[e];
-    return x->kind == LOOM_LX_PARAM && x->aux == 0 && is_inside(r, e) && r->fn->g->owner[e] == r->body;
+    return x->kind == LOOM_LX_PARAM && x->aux == 0 && is_inside(r, e) && is_of_loops(r, e);
+}
+
+/* The counter that an index of the form p + x has. */
+static loom_lexpr_id counter_of(const ranged *r, loom_lexpr_id index) {
+    if (is_counter(r, index)) return index;
+    loom_lexpr_id a = loom_lifted_arg(r->fn->g->l, &r->fn->g->l->exprs[index], 0);
+    return is_counter(r, a) ? a : loom_lifted_arg(r->fn->g->l, &r->fn->g->l->exprs[index], 1);
 }
 
 /* Whether the index is x, p or p + x; x is LOOM_NONE for p alone. */
@@ -68,7 +84,7 @@ static bool has_form(const ranged *r, loom_lexpr_id index, bool *runs, loom_lexp
     *runs = !is_fixed(r, index);
     *x = *runs ? LOOM_NONE : index;
     if (!*runs || is_counter(r, index)) return true;
-    if (e->kind != LOOM_LX_PRIM || e->prim != LOOM_PRIM_ADD || r->fn->g->owner[index] != r->body) return false;
+    if (e->kind != LOOM_LX_PRIM || e->prim != LOOM_PRIM_ADD || !is_of_loops(r, index)) return false;
     loom_lexpr_id a = loom_lifted_arg(l, e, 0), b = loom_lifted_arg(l, e, 1);
     *x = is_counter(r, a) ? b : a;
     return (is_counter(r, a) || is_counter(r, b)) && is_fixed(r, *x);
@@ -76,7 +92,7 @@ static bool has_form(const ranged *r, loom_lexpr_id index, bool *runs, loom_lexp
 
 static bool is_ranged_load(const ranged *r, loom_lexpr_id id) {
     const loom_lexpr *e = &r->fn->g->l->exprs[id];
-    return r->fn->g->owner[id] == r->body && e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_CHECKED;
+    return is_of_loops(r, id) && e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_CHECKED;
 }
 
 static bool find_index(const ranged *r, loom_lexpr_id id, uint32_t i, bool *runs, loom_lexpr_id *x) {
@@ -86,14 +102,16 @@ static bool find_index(const ranged *r, loom_lexpr_id id, uint32_t i, bool *runs
     return !loom_load_is_own_axis(r->fn, index, v->axes[i]) && has_form(r, index, runs, x);
 }
 
-/* Loads of the loop of which an index moves with the counter. */
-static bool has_ranged_loads(const ranged *r) {
+/* Loads of the loop of which an index moves with the counter; of those, where `known` is false, that were not looked at
+ * further out. */
+static bool has_ranged_loads(const ranged *r, bool known) {
     for (loom_lexpr_id id = r->block->first; id < r->block->end; id++) {
         if (!is_ranged_load(r, id)) continue;
         for (uint32_t i = 0; i < r->fn->g->l->values[r->fn->g->l->exprs[id].aux].n_axes; i++) {
             bool runs;
             loom_lexpr_id x;
-            if (find_index(r, id, i, &runs, &x) && runs) return true;
+            bool already = r->fn->ranged[id] & (uint64_t)1 << i;
+            if ((known || !already) && find_index(r, id, i, &runs, &x) && runs) return true;
         }
     }
     return false;
@@ -120,27 +138,49 @@ static void look_at(ranged *r, loom_lexpr_id id, uint32_t i) {
     LLVMValueRef first = x == LOOM_NONE ? loom_fn_i64(fn, 0) : fn->memo[x].re;
     also(r, LLVMBuildICmp(fn->b, LLVMIntULT, first, n, ""));
     if (!runs) return;
-    LLVMValueRef turns = fn->memo[loom_lifted_arg(fn->g->l, r->loop, 0)].re;
+    loom_lexpr_id index = loom_lifted_arg(fn->g->l, &fn->g->l->exprs[id], i);
+    bool of_inner = r->inner && fn->g->owner[counter_of(r, index)] == r->inner_body;
+    LLVMValueRef turns = fn->memo[loom_lifted_arg(fn->g->l, of_inner ? r->inner : r->loop, 0)].re;
     LLVMValueRef last = LLVMBuildAdd(fn->b, first, LLVMBuildSub(fn->b, turns, loom_fn_i64(fn, 1), ""), "");
     also(r, LLVMBuildICmp(fn->b, LLVMIntULT, last, n, ""));
 }
 
-static bool open_ranged(loom_fn *fn, loom_lexpr_id id, ranged *r) {
+/* The one loop in the loop's body, if it is innermost and its number of turns is known before both. */
+static bool find_inner(ranged *r) {
+    const loom_lifted *l = r->fn->g->l;
+    loom_lexpr_id found = LOOM_NONE;
+    for (loom_lexpr_id e = r->block->first; e < r->block->end; e++) {
+        if (l->exprs[e].kind == LOOM_LX_WHILE || (l->exprs[e].kind == LOOM_LX_FOR && found != LOOM_NONE)) return false;
+        if (l->exprs[e].kind == LOOM_LX_FOR) found = e;
+    }
+    if (found == LOOM_NONE || r->fn->g->owner[found] != r->body) return false;
+    r->inner = &l->exprs[found];
+    r->inner_body = r->inner->blocks[0];
+    loom_lexpr_id count = loom_lifted_arg(l, r->inner, 0);
+    return !is_inside(r, count) && r->fn->memo[count].re;
+}
+
+static bool open_ranged(loom_fn *fn, loom_lexpr_id id, bool known, ranged *r) {
     const loom_lifted *l = fn->g->l;
     *r = (ranged){.fn = fn, .loop = &l->exprs[id], .body = l->exprs[id].blocks[0]};
     r->block = &l->blocks[r->body];
-    if (fn->rare || !is_innermost(l, r->block)) return false;
+    if (fn->rare || (!is_innermost(l, r->block) && !find_inner(r))) return false;
     find_fixed(r);
-    return has_ranged_loads(r);
+    return has_ranged_loads(r, known);
 }
 
 LLVMBasicBlockRef loom_ranged_open(loom_fn *fn, loom_lexpr_id id) {
     ranged r;
-    if (!open_ranged(fn, id, &r)) return NULL;
+    if (!open_ranged(fn, id, false, &r)) return NULL;
     LLVMBasicBlockRef look = loom_fn_block(fn, "look"), in_range = loom_fn_block(fn, "ranged"),
                       checked = loom_fn_block(fn, "checked");
     LLVMValueRef turns = fn->memo[loom_lifted_arg(fn->g->l, r.loop, 0)].re;
-    LLVMBuildCondBr(fn->b, LLVMBuildICmp(fn->b, LLVMIntSGT, turns, loom_fn_i64(fn, 0), ""), look, checked);
+    LLVMValueRef some = LLVMBuildICmp(fn->b, LLVMIntSGT, turns, loom_fn_i64(fn, 0), "");
+    if (r.inner) {
+        LLVMValueRef inner = fn->memo[loom_lifted_arg(fn->g->l, r.inner, 0)].re;
+        some = LLVMBuildAnd(fn->b, some, LLVMBuildICmp(fn->b, LLVMIntSGT, inner, loom_fn_i64(fn, 0), ""), "");
+    }
+    LLVMBuildCondBr(fn->b, some, look, checked);
     LLVMPositionBuilderAtEnd(fn->b, look);
     build_fixed(&r);
     for (loom_lexpr_id e = r.block->first; e < r.block->end; e++) {
@@ -152,9 +192,14 @@ LLVMBasicBlockRef loom_ranged_open(loom_fn *fn, loom_lexpr_id id) {
     return in_range;
 }
 
+bool loom_ranged_is_known(loom_fn *fn, loom_lexpr_id id) {
+    ranged r;
+    return open_ranged(fn, id, true, &r) && !has_ranged_loads(&r, false);
+}
+
 static void mark(loom_fn *fn, loom_lexpr_id id, bool ranged_now) {
     ranged r;
-    if (!open_ranged(fn, id, &r)) return;
+    if (!open_ranged(fn, id, true, &r)) return;
     for (loom_lexpr_id e = r.block->first; e < r.block->end; e++) {
         fn->ranged[e] = 0;
         if (!ranged_now || !is_ranged_load(&r, e)) continue;
@@ -235,7 +280,7 @@ static void prefetch_next_row(ranged *r, loom_lexpr_id id) {
 
 void loom_ranged_prefetch(loom_fn *fn, loom_lexpr_id id) {
     ranged r;
-    if (!open_ranged(fn, id, &r)) return;
+    if (!open_ranged(fn, id, true, &r) || r.inner) return;
     build_fixed(&r);
     for (loom_lexpr_id e = r.block->first; e < r.block->end; e++) {
         if (is_ranged_load(&r, e)) prefetch_next_row(&r, e);
