@@ -319,7 +319,7 @@ static LLVMValueRef patch_inside(const execution *x, bool whole) {
 }
 
 /* Units come in the order of the target, which is no order for what they read: each asks early for what a later one
- * reads. Of 10 million samples gridded with kernels of 6 x 6 x 6 a fifth of the time went into waiting for that. */
+ * reads. Of 10 million samples gridded with kernels of 6 x 6 x 6 a seventh of all time went into one such load. */
 #define LOOKAHEAD 8
 /* Longer rows are followed by hardware. */
 #define MOST_ROW_BYTES 512

@@ -2,22 +2,26 @@
 #include "loom_test.h"
 #include "sample_plan.h"
 
-/* Changes one thing of the sample plan and expects refusal. */
-#define REFUSED(change)                                                                                                \
+/* Prepares the sample plan, which must pass, changes one thing of it and expects refusal. */
+#define REFUSED_OF(prepare, change)                                                                                    \
     do {                                                                                                               \
         loom_arena *arena = loom_arena_create(0);                                                                      \
         loom_plan *p = sample_plan(arena);                                                                             \
         loom_plan_action *actions = loom_arena_grow(arena, p->actions, p->n_actions, p->n_actions, sizeof *actions);   \
         loom_plan_buffer *buffers = loom_arena_grow(arena, p->buffers, p->n_buffers, p->n_buffers, sizeof *buffers);   \
         loom_plan_output *outputs = loom_arena_grow(arena, p->outputs, p->n_outputs, p->n_outputs, sizeof *outputs);   \
+        uint32_t extents[3] = {0};                                                                                     \
+        (void)extents;                                                                                                 \
         p->actions = actions;                                                                                          \
         p->buffers = buffers;                                                                                          \
         p->outputs = outputs;                                                                                          \
+        prepare;                                                                                                       \
         LOOM_OK(loom_plan_check(p));                                                                                   \
         change;                                                                                                        \
         LOOM_FAILS(loom_plan_check(p), LOOM_E_DATA);                                                                   \
         loom_arena_destroy(arena);                                                                                     \
     } while (0)
+#define REFUSED(change) REFUSED_OF((void)0, change)
 
 LOOM_TEST(plan_check, indices) {
     REFUSED(actions[0].buffer = 4);
@@ -82,9 +86,8 @@ LOOM_TEST(plan_check, nesting_limit) {
 }
 
 /* The sample's kernel and transform by rows, over a buffer that is there inside alone. */
-static void into_rows(loom_plan *p, loom_plan_action *actions, uint32_t *extents) {
+static void into_rows(loom_plan *p, loom_plan_action *actions, const uint32_t *extents) {
     static const uint32_t inside[] = {3};
-    for (uint32_t i = 0; i < 3; i++) extents[i] = 0;
     loom_plan_action kernel = actions[3], fft = actions[4], permute = actions[5];
     actions[2] = (loom_plan_action){
         .kind = LOOM_ACT_ROWS, .n_inner = 2, .n_buffers = 1, .buffers = inside, .n_units = 3, .unit_extents = extents};
@@ -94,19 +97,7 @@ static void into_rows(loom_plan *p, loom_plan_action *actions, uint32_t *extents
     p->n_actions = 6;
 }
 
-#define ROWS_REFUSED(change)                                                                                           \
-    do {                                                                                                               \
-        loom_arena *arena = loom_arena_create(0);                                                                      \
-        loom_plan *p = sample_plan(arena);                                                                             \
-        loom_plan_action *actions = loom_arena_grow(arena, p->actions, p->n_actions, p->n_actions, sizeof *actions);   \
-        uint32_t extents[3];                                                                                           \
-        p->actions = actions;                                                                                          \
-        into_rows(p, actions, extents);                                                                                \
-        LOOM_OK(loom_plan_check(p));                                                                                   \
-        change;                                                                                                        \
-        LOOM_FAILS(loom_plan_check(p), LOOM_E_DATA);                                                                   \
-        loom_arena_destroy(arena);                                                                                     \
-    } while (0)
+#define ROWS_REFUSED(change) REFUSED_OF(into_rows(p, actions, extents), change)
 
 LOOM_TEST(plan_check, rows) {
     ROWS_REFUSED(actions[2].n_inner = 4);                         /* beyond the end */

@@ -27,7 +27,8 @@
 #define LARGE_ELEMENTS ((int64_t)1 << 16)
 /* Elements of a group of transforms executed in one call: what fits the first-level cache twice. */
 #define GROUP_ELEMENTS 1024
-/* Elements of a batch from which on plans are measured: with estimated ones a quarter of a second of one thread. */
+/* Elements of a batch from which on plans are measured: with estimated ones 20 to 50 ms of one thread, and where there
+ * is one such batch, there are mostly many. */
 #define MEASURED_ELEMENTS ((int64_t)1 << 23)
 /* Bytes of a file of measured plans; a shape takes some hundred. */
 #define MOST_KNOWN ((uint64_t)16 << 20)
