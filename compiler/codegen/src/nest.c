@@ -11,6 +11,7 @@
  *     for i in [from, to): t = load b[i]; s = 0; for j: s = s + load a[i, j] * t; store result[i] = s
  */
 #include "nest.h"
+#include <math.h>
 #include <string.h>
 
 static const loom_cut *cut_of(const nest *N, uint32_t position) {
@@ -423,6 +424,33 @@ uint32_t loom_nest_divided(const loom_gen *g, loom_lop_id id) {
     return best;
 }
 
+static double times_of(const loom_gen *g, const loom_lexpr *loop) {
+    if (loop->kind == LOOM_LX_WHILE) return LOOM_ASSUMED_EXTENT;
+    const loom_lexpr *count = &g->l->exprs[loom_lifted_arg(g->l, loop, 0)];
+    return count->kind == LOOM_LX_CONST ? fmax(0, (double)count->imm.i) : LOOM_ASSUMED_EXTENT;
+}
+
+/* Evaluations of one run through a block, in additions. */
+static double block_work(const loom_gen *g, loom_lblock_id id) {
+    const loom_lblock *block = &g->l->blocks[id];
+    double work = 0;
+    for (loom_lexpr_id e = block->first; e < block->end; e++) {
+        const loom_lexpr *x = &g->l->exprs[e];
+        if (g->owner[e] != id) continue; /* counted with the expression that has the block */
+        switch (x->kind) {
+        case LOOM_LX_PRIM: work += loom_prim_table[x->prim].work; break;
+        case LOOM_LX_LOAD: work += 1; break;
+        case LOOM_LX_IF: work += fmax(block_work(g, x->blocks[0]), block_work(g, x->blocks[1])); break;
+        case LOOM_LX_FOR: work += times_of(g, x) * block_work(g, x->blocks[0]); break;
+        case LOOM_LX_WHILE:
+            work += times_of(g, x) * (block_work(g, x->blocks[0]) + block_work(g, x->blocks[1]));
+            break;
+        default: break;
+        }
+    }
+    return work;
+}
+
 double loom_gen_cost(const loom_gen *g, loom_lop_id id, uint32_t position) {
     const loom_lop *op = &g->l->ops[id];
     double points = 1, work = 1;
@@ -432,12 +460,7 @@ double loom_gen_cost(const loom_gen *g, loom_lop_id id, uint32_t position) {
     const double per_unit = 0.25; /* nanoseconds of one addition in a vectorised loop, loads included */
     if (op->kind == LOOM_LO_FFT) return points * 20 * per_unit;
     if (op->body == LOOM_NONE) return points * per_unit;
-    const loom_lblock *body = &g->l->blocks[op->body];
-    for (loom_lexpr_id e = body->first; e < body->end; e++) {
-        const loom_lexpr *x = &g->l->exprs[e];
-        double one = x->kind == LOOM_LX_PRIM ? loom_prim_table[x->prim].work : x->kind == LOOM_LX_LOAD ? 1 : 0;
-        work += x->kind == LOOM_LX_FOR || x->kind == LOOM_LX_WHILE ? 64 : one;
-    }
+    work += block_work(g, op->body);
     return points * work * per_unit;
 }
 

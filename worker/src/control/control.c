@@ -448,7 +448,8 @@ static void on_woken(uv_async_t *async) {
 
 static void on_stop_timer(uv_timer_t *timer) {
     loom_control *c = timer->data;
-    if ((loom_seconds() - c->stop_began) * 1000 > LOOM_STOP_MS) {
+    /* Looks are counted, not seconds: where the machine stood still, the executor has had no time either. */
+    if (++c->stop_looks > LOOM_STOP_LOOKS) {
         pthread_mutex_lock(&c->lock);
         bool computes = c->working != NULL;
         pthread_mutex_unlock(&c->lock);
@@ -462,9 +463,9 @@ static void on_stop_timer(uv_timer_t *timer) {
 }
 
 void loom_control_stop(loom_control *c, const char *why) {
-    if (c->stop_began > 0) return;
+    if (c->stops) return;
     loom_log(LOOM_LOG_INFO, "stopping: %s", why);
-    c->stop_began = loom_seconds();
+    c->stops = true;
     Wire__Bye bye = WIRE__BYE__INIT;
     bye.reason = (char *)"it stops";
     Wire__Message message = WIRE__MESSAGE__INIT;
@@ -481,7 +482,7 @@ void loom_control_stop(loom_control *c, const char *why) {
     c->stopping = true;
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->lock);
-    uv_timer_start(&c->stop_timer, on_stop_timer, 0, 20);
+    uv_timer_start(&c->stop_timer, on_stop_timer, 0, LOOM_STOP_MS);
 }
 
 static void on_signal(uv_signal_t *handle, int number) {

@@ -44,8 +44,9 @@
 /* Beats in which the working thread does not leave a task whose job is closed: then it is stuck, and the process ends,
  * so that whoever starts workers may start another one. */
 #define LOOM_STUCK_BEATS 300
-/* From the wish to stop to the end of the process, whatever the executor does. */
-#define LOOM_STOP_MS 1500
+/* From the wish to stop to the end of the process, whatever the executor does: so many looks, so far apart. */
+#define LOOM_STOP_LOOKS 75
+#define LOOM_STOP_MS    20
 
 typedef struct loom_control_options {
     const char *connect, *cache;
@@ -162,7 +163,8 @@ struct loom_control {
     loom_work_job *jobs; /* main thread */
     loom_work_run *runs;
     uint64_t next_ticket;
-    double stop_began;
+    bool stops;
+    int stop_looks;
 
     pthread_t thread;
     pthread_mutex_t lock;

@@ -155,10 +155,11 @@ static loom_status *act_kernel(loom_engine *engine, const loom_plan_action *acti
     double start = loom_seconds();
     int64_t grain = grain_of(engine, state, n);
     loom_pool_for(engine->executor->pool, n, grain, &engine->executor->cancelled, range_body, &r);
+    LOOM_TRY(loom_engine_cancelled(engine)); /* what was done says nothing of what all of it takes */
     /* Of one thread, about: a serial loop has one, a parallel one all. */
     double ns = (loom_seconds() - start) * 1e9 / (double)n * (grain < n ? engine->n_threads : 1);
     state->ns_per_index = state->ns_per_index > 0 ? 0.75 * state->ns_per_index + 0.25 * ns : ns;
-    return loom_engine_cancelled(engine);
+    return NULL;
 }
 
 static loom_status *act_fft(loom_engine *engine, const loom_plan_action *action) {

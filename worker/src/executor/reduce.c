@@ -34,9 +34,10 @@ static reduce_plan plan_pieces(const loom_engine *engine, const loom_plan_action
     int64_t most = (int64_t)(PARTIAL_BYTES / r.partial_bytes);
     if (most > MAX_PIECES) most = MAX_PIECES;
     if (most < 1 || action->kernel2 == LOOM_NO_KERNEL) most = 1;
-    int64_t least = action->cost > 0 ? (int64_t)(PIECE_NS / action->cost) + 1 : MIN_PIECE;
+    double least = action->cost > 0 ? PIECE_NS / action->cost : MIN_PIECE;
     r.piece = n / most + (n % most != 0);
-    if (r.piece < least) r.piece = least;
+    if ((double)r.piece < least) r.piece = least < (double)n ? (int64_t)least + 1 : n;
+    if (r.piece < 1) r.piece = 1;
     r.pieces = n / r.piece + (n % r.piece != 0);
     return r;
 }
