@@ -442,9 +442,7 @@ static double block_work(const loom_gen *g, loom_lblock_id id) {
         case LOOM_LX_LOAD: work += 1; break;
         case LOOM_LX_IF: work += fmax(block_work(g, x->blocks[0]), block_work(g, x->blocks[1])); break;
         case LOOM_LX_FOR: work += times_of(g, x) * block_work(g, x->blocks[0]); break;
-        case LOOM_LX_WHILE:
-            work += times_of(g, x) * (block_work(g, x->blocks[0]) + block_work(g, x->blocks[1]));
-            break;
+        case LOOM_LX_WHILE: work += times_of(g, x) * (block_work(g, x->blocks[0]) + block_work(g, x->blocks[1])); break;
         default: break;
         }
     }
