@@ -339,13 +339,29 @@ loom_status *loom_casa_has_shape(const loom_casa *table, const char *column, con
 
 namespace {
 
-/* Bulk columns are tiled, by about 1 MiB; what seldom changes is stored once per change. */
+/* A column of cells of one shape, in tiles of so many rows. */
+struct bulk_column {
+    const char *name, *tiled;
+    IPosition cell;
+    Int64 tile_rows;
+};
+
+/* Bulk columns are tiled, by about 1 MiB; what seldom changes is stored once per change. Their cells have one shape,
+ * which is the table's: nobody has to look at each row's, and arrays of one number a row are not pointers to a file. */
 Table make_main_table(const char *path, const loom_ms_layout *l) {
     TableDesc desc = MS::requiredTableDesc();
     MS::addColumnToDesc(desc, MS::DATA, 2);
-    desc.defineHypercolumn("TiledData", 3, Vector<String>(1, "DATA"));
-    desc.defineHypercolumn("TiledFlag", 3, Vector<String>(1, "FLAG"));
-    desc.defineHypercolumn("TiledUVW", 2, Vector<String>(1, "UVW"));
+    IPosition hands(1, l->n_correlations), cells(2, l->n_correlations, l->n_channels);
+    Int64 rows = std::max<Int64>(1, (1 << 17) / std::max<Int64>(cells.product(), 1));
+    const bulk_column bulk[] = {{"DATA", "TiledData", cells, rows},
+                                {"FLAG", "TiledFlag", cells, rows},
+                                {"UVW", "TiledUVW", IPosition(1, 3), 32768},
+                                {"WEIGHT", "TiledWeight", hands, 32768},
+                                {"SIGMA", "TiledSigma", hands, 32768}};
+    for (const bulk_column &c : bulk) {
+        if (!desc[c.name].isFixedShape()) desc.rwColumnDesc(c.name).setShape(c.cell);
+        desc.defineHypercolumn(c.tiled, static_cast<uInt>(c.cell.size() + 1), Vector<String>(1, c.name));
+    }
     SetupNewTable setup(path, desc, Table::New);
     setup.bindAll(StandardStMan("StandardData", 32768));
     IncrementalStMan slow("SlowData");
@@ -354,12 +370,9 @@ Table make_main_table(const char *path, const loom_ms_layout *l) {
           "FLAG_ROW", "OBSERVATION_ID", "PROCESSOR_ID", "SCAN_NUMBER", "STATE_ID"}) {
         setup.bindColumn(name, slow);
     }
-    Int64 cells = l->n_correlations * l->n_channels;
-    Int64 rows = std::max<Int64>(1, (1 << 17) / std::max<Int64>(cells, 1));
-    IPosition tile(3, l->n_correlations, l->n_channels, rows);
-    setup.bindColumn("DATA", TiledShapeStMan("TiledData", tile));
-    setup.bindColumn("FLAG", TiledShapeStMan("TiledFlag", tile));
-    setup.bindColumn("UVW", TiledColumnStMan("TiledUVW", IPosition(2, 3, 32768)));
+    for (const bulk_column &c : bulk) {
+        setup.bindColumn(c.name, TiledColumnStMan(c.tiled, c.cell.concatenate(IPosition(1, c.tile_rows))));
+    }
     return Table(setup, TableLock(TableLock::PermanentLocking));
 }
 
