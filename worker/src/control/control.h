@@ -31,6 +31,8 @@
 /* A piece that is served: small enough that the first one is there soon, large enough that its message costs nothing.
  */
 #define LOOM_SERVED_CHUNK_BYTES ((double)(16 << 20))
+/* The first one of a lease is this part of that; each later one as large as all before it together, at most. */
+#define LOOM_FIRST_CHUNKS 8
 /* Bytes that the serving side may send beyond what was used: as credits, so that a slow worker slows nobody. */
 #define LOOM_FETCH_WINDOW ((uint64_t)192 << 20)
 /* A request without an answer is made again: a connection may have been lost with it. The server ignores repetitions.

@@ -242,8 +242,11 @@ static int64_t blocks_at_once(const loom_item *item) {
     if (item->what == WIRE__TASK_KIND__WHOLE || run->interpret) return 1;
     int64_t n = run->chunk_blocks;
     if (any_served(run)) {
-        double blocks =
-            run->bytes_per_element > 0 ? LOOM_SERVED_CHUNK_BYTES / (run->bytes_per_element * (double)item->block) : 1;
+        double bytes = run->bytes_per_element * (double)item->block,
+               blocks = bytes > 0 ? LOOM_SERVED_CHUNK_BYTES / bytes : 1;
+        /* The first ones are small, so that reading and computing soon go on side by side. */
+        double begun = blocks / LOOM_FIRST_CHUNKS + (double)item->planned;
+        if (begun < blocks) blocks = begun;
         if (blocks < (double)n) n = (int64_t)blocks;
     }
     return n < 1 ? 1 : n;

@@ -52,7 +52,8 @@ typedef struct level {
     int64_t width;         /* of a tile: 1 << shift */
     int shift;
     int64_t tiles;
-    bool split; /* tiles of unlike parity run in different phases */
+    int64_t stride; /* in the key, of the next tile of this level */
+    bool split;     /* tiles of unlike parity run in different phases */
 } level;
 
 typedef struct tiling {
@@ -106,6 +107,17 @@ static void count_tiles(tiling *t) {
     t->tasks = t->keys / t->refine;
 }
 
+/* The key of a tile: its task, and inside that the refining levels; both with the last level fastest. */
+static void number_tiles(tiling *t) {
+    int64_t task = t->refine, within = 1;
+    for (uint32_t d = t->rank; d-- > 0;) {
+        level *l = &t->levels[d];
+        int64_t *next = l->split ? &task : &within;
+        l->stride = *next;
+        *next *= l->tiles;
+    }
+}
+
 static double tile_bytes(const tiling *t, double cell) {
     for (uint32_t d = 0; d < t->rank; d++) {
         const level *l = &t->levels[d];
@@ -154,6 +166,7 @@ static void choose_tiles(tiling *t, double cell) {
         count_tiles(t);
         break;
     }
+    number_tiles(t);
     t->phases = 1;
     for (uint32_t d = 0; d < t->rank; d++) {
         t->levels[d].shift = __builtin_ctzll((uint64_t)t->levels[d].width);
@@ -192,25 +205,6 @@ static loom_status *set_up_tiling(const loom_engine *engine, const loom_plan_act
 
 /* ---- inspect and key ---- */
 
-/* The patch's first cell, moved into the target if it begins before it: it then still ends within the tile after. */
-static uint32_t key_of(const tiling *t, const int64_t *base) {
-    if (base[0] == LOOM_DROPPED) return NO_KEY;
-    uint64_t task = 0, within = 0;
-    for (uint32_t d = 0; d < t->rank; d++) {
-        const level *l = &t->levels[d];
-        int64_t begin;
-        if (__builtin_add_overflow(base[d], l->lower, &begin) || begin >= l->extent) return NO_KEY;
-        if (begin <= -l->reach) return NO_KEY;
-        uint64_t tile = begin > 0 ? (uint64_t)begin >> l->shift : 0;
-        if (l->split) {
-            task = task * (uint64_t)l->tiles + tile;
-        } else {
-            within = within * (uint64_t)l->tiles + tile;
-        }
-    }
-    return (uint32_t)(task * (uint64_t)t->refine + within);
-}
-
 /* Of a base that is kept: the patch touches the target. */
 static bool words_suffice(const tiling *t) {
     for (uint32_t d = 0; d < t->rank; d++) {
@@ -233,6 +227,36 @@ static inline int64_t get_word(const void *words, int64_t i, bool narrow) {
     return narrow ? ((const int32_t *)words)[i] : ((const int64_t *)words)[i];
 }
 
+/* Keys and records of n units, the first one number `at` of the batch. A patch that begins before the target is counted
+ * to the first tile: it then still ends within the tile after. Inlined with a constant rank and width of words, and
+ * without branches, since which of the units are dropped follows no pattern. */
+static inline void enter_units(const permute_job *p, int64_t at, int64_t n, const int64_t *bases, uint32_t rank,
+                               bool narrow) {
+    uint64_t offset[LOOM_MAX_DEPTH], before[LOOM_MAX_DEPTH], span[LOOM_MAX_DEPTH], stride[LOOM_MAX_DEPTH];
+    int shift[LOOM_MAX_DEPTH];
+    for (uint32_t d = 0; d < rank; d++) {
+        const level *l = &p->tiling.levels[d];
+        before[d] = (uint64_t)l->reach - 1;
+        offset[d] = (uint64_t)l->lower + before[d];
+        span[d] = (uint64_t)l->extent + before[d];
+        stride[d] = (uint64_t)l->stride;
+        shift[d] = l->shift;
+    }
+    for (int64_t u = 0; u < n; u++) {
+        const int64_t *base = bases + u * rank;
+        uint64_t key = 0;
+        bool touches = base[0] != LOOM_DROPPED;
+        for (uint32_t d = 0; d < rank; d++) {
+            /* From the first place where a patch touches the target; what is before that, or wraps, is large. */
+            uint64_t place = (uint64_t)base[d] + offset[d];
+            touches &= place < span[d];
+            key += ((place > before[d] ? place - before[d] : 0) >> shift[d]) * stride[d];
+            put_word(p->bases, (at + u) * rank + d, base[d], narrow);
+        }
+        p->keys[at + u] = touches ? (uint32_t)key : NO_KEY;
+    }
+}
+
 static void inspect_body(void *context, int thread, int64_t from, int64_t to) {
     const permute_job *p = context;
     uint32_t rank = p->tiling.rank;
@@ -240,11 +264,11 @@ static void inspect_body(void *context, int thread, int64_t from, int64_t to) {
     for (int64_t n; from < to; from += n) {
         n = to - from < CALL_UNITS ? to - from : CALL_UNITS;
         p->inspect(&p->engine->threads[thread].frame, p->first + from, p->first + from + n, bases);
-        for (int64_t u = 0; u < n; u++) {
-            uint32_t key = p->keys[from + u] = key_of(&p->tiling, bases + u * rank);
-            if (key == NO_KEY) continue;
-            for (uint32_t d = 0; d < rank; d++)
-                put_word(p->bases, (from + u) * rank + d, bases[u * rank + d], p->narrow);
+        switch (p->narrow ? rank : 0) {
+        case 1: enter_units(p, from, n, bases, 1, true); break;
+        case 2: enter_units(p, from, n, bases, 2, true); break;
+        case 3: enter_units(p, from, n, bases, 3, true); break;
+        default: enter_units(p, from, n, bases, rank, p->narrow); break;
         }
     }
 }
@@ -278,8 +302,8 @@ static void number_places(permute_job *p) {
     p->task_begin[p->tiling.tasks] = place;
 }
 
-static inline void place_slab(const permute_job *p, int64_t s, bool narrow) {
-    uint32_t rank = p->tiling.rank, *places = p->counters + s * p->tiling.keys;
+static inline void place_slab(const permute_job *p, int64_t s, uint32_t rank, bool narrow) {
+    uint32_t *places = p->counters + s * p->tiling.keys;
     int64_t end = (s + 1) * p->slab < p->n ? (s + 1) * p->slab : p->n;
     for (int64_t u = s * p->slab; u < end; u++) {
         if (p->keys[u] == NO_KEY) continue;
@@ -294,23 +318,34 @@ static void place_body(void *context, int thread, int64_t from, int64_t to) {
     (void)thread;
     const permute_job *p = context;
     for (int64_t s = from; s < to; s++) {
-        if (p->narrow) {
-            place_slab(p, s, true);
-        } else {
-            place_slab(p, s, false);
+        switch (p->narrow ? p->tiling.rank : 0) {
+        case 1: place_slab(p, s, 1, true); break;
+        case 2: place_slab(p, s, 2, true); break;
+        case 3: place_slab(p, s, 3, true); break;
+        default: place_slab(p, s, p->tiling.rank, p->narrow); break;
         }
     }
 }
 
 /* ---- execute ---- */
 
-static void execute_units(const permute_job *p, int thread, int64_t at, int64_t n) {
-    int64_t units[CALL_UNITS], bases[CALL_UNITS * LOOM_MAX_DEPTH];
-    uint32_t rank = p->tiling.rank;
+/* Records from `at` on, as a kernel wants them. */
+static inline void read_records(const permute_job *p, int64_t at, int64_t n, int64_t *units, int64_t *bases,
+                                uint32_t rank, bool narrow) {
     for (int64_t i = 0; i < n; i++) {
         int64_t record = (at + i) * (rank + 1);
-        units[i] = p->first + get_word(p->sorted, record, p->narrow);
-        for (uint32_t d = 0; d < rank; d++) bases[i * rank + d] = get_word(p->sorted, record + 1 + d, p->narrow);
+        units[i] = p->first + get_word(p->sorted, record, narrow);
+        for (uint32_t d = 0; d < rank; d++) bases[i * rank + d] = get_word(p->sorted, record + 1 + d, narrow);
+    }
+}
+
+static void execute_units(const permute_job *p, int thread, int64_t at, int64_t n) {
+    int64_t units[CALL_UNITS], bases[CALL_UNITS * LOOM_MAX_DEPTH];
+    switch (p->narrow ? p->tiling.rank : 0) {
+    case 1: read_records(p, at, n, units, bases, 1, true); break;
+    case 2: read_records(p, at, n, units, bases, 2, true); break;
+    case 3: read_records(p, at, n, units, bases, 3, true); break;
+    default: read_records(p, at, n, units, bases, p->tiling.rank, p->narrow); break;
     }
     p->execute(&p->engine->threads[thread].frame, units, n, bases);
 }

@@ -1,10 +1,11 @@
-/* PERMUTE onto a small target: a histogram, a table of counts.
+/* PERMUTE onto a small target: a histogram, a table of counts, the grid of a narrow field.
  *
- * Tiles would leave most threads idle. Instead the units are cut into pieces of fixed size, each accumulated in the
- * units' order into a copy of the target that starts as the neutral element; the copies are then combined into the
- * target in the order of the pieces. Where the cuts are depends on the number of units alone: the same bits for any
- * number of threads. Possible where the target is the accumulator of whole outputs, whose neutral elements and
- * combining kernels are known. Cost: inspection and the kernel per unit, no sort; a copy filled and combined per piece.
+ * Tiles would leave most threads idle, and where the target stays in a cache sorting gains nothing. Instead the units
+ * are cut into pieces, each accumulated in the units' order into a copy of the target that starts as the neutral
+ * element; the copies are then combined into the target in the order of the pieces. Where the cuts are depends on the
+ * number of units and the target alone: the same bits for any number of threads. Possible where the target is the
+ * accumulator of whole outputs, whose neutral elements and combining kernels are known. Cost: inspection and the kernel
+ * per unit, no sort; a copy filled and combined per piece.
  */
 #include "common/buffer.h"
 #include "executor/engine.h"
@@ -12,10 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a target that is small: sits in a first-level cache beside what the kernel reads. */
-#define SMALL_BYTES ((uint64_t)16 << 10)
-/* Units per piece at least: filling and combining a copy costs about as much as a thousand units. */
+/* Bytes of a target that is small: half of a second-level cache of today. */
+#define SMALL_BYTES ((uint64_t)512 << 10)
+/* Units per piece at least, and bytes of the target for each of them: what filling and combining a copy costs is then a
+ * small part of what its units cost. */
 #define PIECE_UNITS 8192
+#define UNIT_BYTES  8
+/* Pieces at least, so that threads have something to do; beyond a first-level cache more, for sorting costs less than
+ * idle threads. */
+#define MIN_PIECES       2
+#define MIN_LARGE_PIECES 8
+#define LARGE_BYTES      ((uint64_t)16 << 10)
 /* Pieces at most: twice the threads of a large machine. */
 #define MAX_PIECES 256
 /* Units inspected and executed at a time. */
@@ -68,16 +76,20 @@ static bool is_whole_output(const loom_plan_action *action, const loom_plan_outp
     return true;
 }
 
+static int64_t least_piece(uint64_t bytes) {
+    int64_t units = (int64_t)(bytes / UNIT_BYTES);
+    return units > PIECE_UNITS ? units : PIECE_UNITS;
+}
+
 bool loom_engine_permute_is_small(const loom_engine *engine, const loom_plan_action *action, int64_t units) {
     uint64_t bytes = 0;
-    if (units < 2 * PIECE_UNITS) return false;
     for (uint32_t i = 0; i < action->n_buffers; i++) {
         uint32_t leaf;
         if (!is_whole_output(action, output_of(engine, action->buffers[i], &leaf))) return false;
         bytes += aligned(buffer_bytes(engine, action->buffers[i]));
         if (bytes > SMALL_BYTES) return false;
     }
-    return true;
+    return units >= (bytes > LARGE_BYTES ? MIN_LARGE_PIECES : MIN_PIECES) * least_piece(bytes);
 }
 
 /* ---- copies ---- */
@@ -86,6 +98,13 @@ static void *copy_at(const small_job *s, int64_t piece, uint32_t target) {
     char *at = s->copies + (uint64_t)piece * s->copy_bytes;
     for (uint32_t i = 0; i < target; i++) at += aligned(buffer_bytes(s->engine, s->action->buffers[i]));
     return at;
+}
+
+/* `bytes` of copies of one element, each step twice as many as the one before. */
+static void fill(char *to, size_t bytes, const unsigned char *element, size_t size) {
+    if (bytes == 0) return;
+    memcpy(to, element, size);
+    for (size_t done = size; done < bytes; done *= 2) memcpy(to + done, to, done < bytes - done ? done : bytes - done);
 }
 
 static void fill_copy(const small_job *s, int64_t piece, void **table) {
@@ -97,8 +116,7 @@ static void fill_copy(const small_job *s, int64_t piece, void **table) {
         unsigned char element[16];
         char *copy = copy_at(s, piece, i);
         loom_scalar_store(dtype, o->neutral[leaf], element);
-        for (int64_t k = 0; k < loom_engine_elements(s->engine, buffer); k++)
-            memcpy(copy + (size_t)k * size, element, size);
+        fill(copy, (size_t)loom_engine_elements(s->engine, buffer) * size, element, size);
         table[buffer] = copy;
     }
 }
@@ -163,10 +181,11 @@ static void combine_piece(const small_job *s, int64_t piece) {
 }
 
 static small_job set_up(loom_engine *engine, const loom_plan_action *action, int64_t units, int64_t *pieces) {
-    small_job s = {.engine = engine, .action = action, .units = units, .piece = PIECE_UNITS};
+    small_job s = {.engine = engine, .action = action, .units = units};
+    for (uint32_t i = 0; i < action->n_buffers; i++) s.copy_bytes += aligned(buffer_bytes(engine, action->buffers[i]));
+    s.piece = least_piece(s.copy_bytes);
     if (units / s.piece >= MAX_PIECES) s.piece = units / MAX_PIECES + 1;
     *pieces = (units + s.piece - 1) / s.piece;
-    for (uint32_t i = 0; i < action->n_buffers; i++) s.copy_bytes += aligned(buffer_bytes(engine, action->buffers[i]));
     s.thread_bytes =
         aligned(engine->plan->n_buffers * sizeof(void *)) + aligned(STRETCH * (1 + (uint64_t)action->rank) * 8);
     return s;
