@@ -75,7 +75,10 @@ static loom_status *spread_weight(const block *b, const part *rows, int64_t from
     loom_status *status = loom_casa_arrays(b->st->main, "WEIGHT", LOOM_F32, rows->runs, rows->n, &slice, weight);
     float *to = (float *)b->value->leaves[COL_WT].data + from * c * h;
     for (int64_t i = 0; i < n && !status; i++) {
-        for (int64_t k = 0; k < c; k++, to += h) memcpy(to, weight + i * h, (size_t)h * sizeof *to);
+        const float *cell = weight + i * h;
+        for (int64_t k = 0; k < c; k++) {
+            for (int64_t j = 0; j < h; j++) *to++ = cell[j];
+        }
     }
     free(weight);
     return status;
