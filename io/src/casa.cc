@@ -121,16 +121,16 @@ bool cell_has_shape(const TableColumn &column, rownr_t row, const IPosition &sha
 void check_cells(const TableColumn &column, const IPosition &shape, const loom_run *runs, int64_t n_runs) {
     if (column.columnDesc().isFixedShape()) {
         if (column.shapeColumn().isEqual(shape)) return;
-        throw AipsError("its cells have the shape " + column.shapeColumn().toString() + ", expected " +
-                        shape.toString());
+        throw unexpected("its cells have the shape " + column.shapeColumn().toString() + ", expected " +
+                         shape.toString());
     }
     for (int64_t r = 0; r < n_runs; r++) {
         for (int64_t row = runs[r].row; row < runs[r].row + runs[r].count; row++) {
             rownr_t n = static_cast<rownr_t>(row);
-            if (!column.isDefined(n)) throw AipsError("row " + std::to_string(row) + " has no value");
+            if (!column.isDefined(n)) throw unexpected("row " + std::to_string(row) + " has no value");
             if (!column.shape(n).isEqual(shape)) {
-                throw AipsError("row " + std::to_string(row) + " has the shape " + column.shape(n).toString() +
-                                ", expected " + shape.toString());
+                throw unexpected("row " + std::to_string(row) + " has the shape " + column.shape(n).toString() +
+                                 ", expected " + shape.toString());
             }
         }
     }
@@ -179,7 +179,7 @@ void get_converted(const Table &t, const char *name, const loom_run *runs, int64
 }
 
 [[noreturn]] void wrong_type(const TableColumn &column, const char *expected) {
-    throw AipsError("it holds " + ValType::getTypeStr(column.columnDesc().dataType()) + ", expected " + expected);
+    throw unexpected("it holds " + ValType::getTypeStr(column.columnDesc().dataType()) + ", expected " + expected);
 }
 
 } // namespace
@@ -279,7 +279,7 @@ loom_status *loom_casa_direction(const loom_casa *table, const char *column, int
     return guarded(LOOM_E_DATA, at(table, column), [&] {
         ArrayMeasColumn<MDirection> directions(table->table, column);
         Array<MDirection> cell = directions(static_cast<rownr_t>(row));
-        if (cell.empty()) throw AipsError("the cell is empty");
+        if (cell.empty()) throw unexpected("the cell is empty");
         /* The constant term of the polynomial in time. */
         MDirection direction = *cell.begin();
         uInt type = direction.getRef().getType();
@@ -720,7 +720,7 @@ template <class F> loom_status *updating(const loom_casa *table, const std::stri
 loom_status *loom_casa_update(const char *path, bool is_new, loom_casa **table) {
     std::string what = "cannot open the table " + std::string(path) + " for writing";
     return guarded_work(LOOM_E_CANTCREATE, what, path, is_new, [&] {
-        if (!Table::isWritable(path)) throw AipsError("it may only be read");
+        if (!Table::isWritable(path)) throw unexpected("it may only be read");
         /* Where another process holds the lock, this one does not wait for it. */
         *table = new loom_casa{Table(path, TableLock(TableLock::PermanentLocking), Table::Update), path, is_new};
     });
@@ -787,9 +787,9 @@ loom_status *loom_casa_fill_column(loom_casa *table, const char *column, const c
 
 loom_status *loom_casa_add_history(loom_casa *table, const char *origin, const char *command) {
     return updating(table, "cannot write to the table HISTORY of " + table->name, [&] {
-        if (!table->table.keywordSet().isDefined("HISTORY")) throw AipsError("there is none");
+        if (!table->table.keywordSet().isDefined("HISTORY")) throw unexpected("there is none");
         std::string path = table->table.keywordSet().asTable("HISTORY").tableName();
-        if (!Table::isWritable(path)) throw AipsError("it may only be read");
+        if (!Table::isWritable(path)) throw unexpected("it may only be read");
         MSHistory history{Table(path, TableLock(TableLock::PermanentLocking), Table::Update)};
         add_history(history, origin, command);
         history.flush(True);

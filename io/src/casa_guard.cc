@@ -73,10 +73,22 @@ work::~work() {
     current = nullptr;
 }
 
+/* Past the end of a file that is only read casacore wants to write a new bucket, and says that it may not. */
+std::string reworded(const std::string &said) {
+    static const std::string writes = "::write - ", may_not = " is not writable";
+    size_t from = said.find(writes), to = said.find(may_not);
+    if (from == std::string::npos || to == std::string::npos || to < from) return said;
+    from += writes.size();
+    return said.substr(from, to - from) + " is shorter than the table says";
+}
+
 loom_status *work::failed(int why, const std::string &said) const {
     int known = loom_write_cause(disk, why);
-    if (!known) return loom_error(code, "%s: %s", what.c_str(), one_line(said).c_str());
-    return loom_error_errno(code, known, "%s", what.c_str());
+    if (known) return loom_error_errno(code, known, "%s", what.c_str());
+    std::string words = one_line(disk ? said : reworded(said));
+    loom_status *status = loom_error(code, "%s: %s", what.c_str(), words.c_str());
+    if (!disk && code == LOOM_E_DATA) loom_status_note(status, "hint: it is damaged, or was not copied whole");
+    return status;
 }
 
 void work::last_word(const char *said, bool clean_up) const {

@@ -11,6 +11,7 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <string>
 
 extern "C" {
@@ -21,6 +22,12 @@ namespace casa_guard {
 
 extern std::mutex one_at_a_time;
 
+/* Thrown where a table is whole but does not hold what it should. */
+class unexpected : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
 /* What this thread asks of casacore, for as long as it is in scope. */
 class work {
   public:
@@ -30,7 +37,7 @@ class work {
     ~work();
     work(const work &) = delete;
     work &operator=(const work &) = delete;
-    /* What became of it; `why` is errno, and `said` casacore's own words. */
+    /* What became of it; `why` is errno, and `said` casacore's own words, which seldom name a damaged file as that. */
     loom_status *failed(int why, const std::string &said) const;
     [[noreturn]] void last_word(const char *said, bool clean_up) const;
 
@@ -52,6 +59,8 @@ loom_status *guarded_work(loom_code code, const std::string &what, const char *d
         return nullptr;
     } catch (const std::bad_alloc &) {
         return loom_error(LOOM_E_MEMORY, "%s: out of memory", what.c_str());
+    } catch (const unexpected &e) {
+        return loom_error(code, "%s: %s", what.c_str(), e.what());
     } catch (const std::exception &e) {
         int why = errno;
         return now.failed(why, e.what());

@@ -1,6 +1,7 @@
 #include "io/fits_read.h"
 #include "common/buffer.h"
 #include "common/file.h"
+#include "fits_error.h"
 #include <errno.h>
 #include <fitsio.h>
 #include <inttypes.h>
@@ -30,16 +31,6 @@ typedef struct reading {
     loom_fits_model model;
 } reading;
 
-static loom_status *cfitsio_error(const reading *r, int code) {
-    char text[FLEN_ERRMSG] = "", name[FLEN_STATUS];
-    fits_get_errstatus(code, name);
-    fits_read_errmsg(text);
-    fits_clear_errmsg();
-    if (code == MEMORY_ALLOCATION) return loom_error(LOOM_E_MEMORY, "%s: out of memory", r->path);
-    return loom_error(code == FILE_NOT_OPENED ? LOOM_E_NOINPUT : LOOM_E_DATA, "%s: %s%s%s", r->path, name,
-                      *text ? ": " : "", text);
-}
-
 loom_status *loom_fits_is_image(const char *path, bool *is) {
     char start[8] = {0};
     LOOM_TRY(loom_file_check_stored(path));
@@ -55,9 +46,9 @@ loom_status *loom_fits_is_image(const char *path, bool *is) {
 static loom_status *open_image(reading *r) {
     int code = 0, bitpix = 0;
     /* As a plain name: cfitsio gives brackets and the like a meaning of their own. */
-    if (fits_open_diskfile(&r->file, r->path, READONLY, &code)) return cfitsio_error(r, code);
+    if (fits_open_diskfile(&r->file, r->path, READONLY, &code)) return loom_fits_error(r->path, code, "cannot read");
     if (fits_get_img_type(r->file, &bitpix, &code) || fits_get_img_dim(r->file, &r->n_axes, &code)) {
-        return cfitsio_error(r, code);
+        return loom_fits_error(r->path, code, "cannot read");
     }
     if (bitpix != FLOAT_IMG && bitpix != DOUBLE_IMG) {
         return loom_error(LOOM_E_DATA, "%s: pixels of BITPIX %d; a model has -32 or -64", r->path, bitpix);
@@ -68,7 +59,7 @@ static loom_status *open_image(reading *r) {
                           "a frequency and a Stokes parameter",
                           r->path, r->n_axes);
     }
-    if (fits_get_img_sizell(r->file, MAX_AXES, r->extents, &code)) return cfitsio_error(r, code);
+    if (fits_get_img_sizell(r->file, MAX_AXES, r->extents, &code)) return loom_fits_error(r->path, code, "cannot read");
     r->model.dtype = bitpix == FLOAT_IMG ? LOOM_F32 : LOOM_F64;
     r->model.nx = r->extents[0];
     r->model.ny = r->extents[1];
@@ -104,7 +95,7 @@ static loom_status *check_cards(const reading *r, const char *header, int cards)
 static loom_status *read_wcs(reading *r) {
     char *header = NULL;
     int cards = 0, code = 0, rejected = 0;
-    if (fits_hdr2str(r->file, 1, NULL, 0, &header, &cards, &code)) return cfitsio_error(r, code);
+    if (fits_hdr2str(r->file, 1, NULL, 0, &header, &cards, &code)) return loom_fits_error(r->path, code, "cannot read");
     loom_status *status = check_cards(r, header, cards);
     int failed = status ? 0 : wcspih(header, cards, WCSHDR_all, 0, &rejected, &r->n_wcs, &r->wcs);
     fits_free_memory(header, &code);
@@ -246,7 +237,8 @@ static loom_status *read_pixels(reading *r) {
     if (!d->pixels) return loom_error(LOOM_E_MEMORY, "no memory for %" PRId64 " pixels of %s", n, r->path);
     LONGLONG first[MAX_AXES] = {1, 1, 1, 1};
     int code = 0, any;
-    if (n && fits_read_pixll(r->file, TDOUBLE, first, n, NULL, d->pixels, &any, &code)) return cfitsio_error(r, code);
+    if (n && fits_read_pixll(r->file, TDOUBLE, first, n, NULL, d->pixels, &any, &code))
+        return loom_fits_error(r->path, code, "cannot read");
     for (int64_t i = 0; i < n; i++) {
         if (isinf(d->pixels[i])) {
             return loom_error(LOOM_E_DATA, "%s: pixel (%" PRId64 ", %" PRId64 "), counted from 1, is infinite", r->path,

@@ -62,11 +62,6 @@ static loom_status *check_path(const char *path) {
     return found < 0 ? loom_error_errno(LOOM_E_NOINPUT, why, "cannot read %s/table.dat", path) : NULL;
 }
 
-static loom_status *incomplete(loom_status *status, const char *path) {
-    if (loom_status_code(status) != LOOM_E_DATA) return status; /* the system's refusal, not the table's fault */
-    return loom_status_note(status, "%s is damaged or not copied whole", path);
-}
-
 static loom_status *open_tables(opening *o) {
     struct {
         const char *name;
@@ -79,8 +74,7 @@ static loom_status *open_tables(opening *o) {
         {"ANTENNA", &o->antennas},
         {"OBSERVATION", &o->observations},
     };
-    loom_status *status = loom_casa_open(o->path, &o->main);
-    if (status) return incomplete(status, o->path);
+    LOOM_TRY(loom_casa_open(o->path, &o->main));
     bool description = loom_casa_describe(o->main, "DATA_DESC_ID").exists,
          uvw = loom_casa_describe(o->main, "UVW").exists;
     if (!description || !uvw) {
@@ -88,8 +82,7 @@ static loom_status *open_tables(opening *o) {
                           description ? "" : "DATA_DESC_ID", description || uvw ? "" : " and ", uvw ? "" : "UVW");
     }
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        status = loom_casa_subtable(o->main, tables[i].name, tables[i].to);
-        if (status) return incomplete(status, o->path);
+        LOOM_TRY(loom_casa_subtable(o->main, tables[i].name, tables[i].to));
     }
     return NULL;
 }

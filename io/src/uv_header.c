@@ -11,9 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Files are written in blocks of this many bytes; one that ends within a block was cut. */
-#define FITS_BLOCK 2880
-
 /* ---- cfitsio ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -24,18 +21,6 @@ void loom_uv_lock(void) {
 
 void loom_uv_unlock(void) {
     pthread_mutex_unlock(&lock);
-}
-
-loom_status *loom_uv_error(const char *path, int code, const char *doing) {
-    char why[FLEN_STATUS];
-    fits_get_errstatus(code, why);
-    fits_clear_errmsg();
-    if (code == MEMORY_ALLOCATION) return loom_error(LOOM_E_MEMORY, "no memory for %s %s", doing, path);
-    struct stat info;
-    bool broken = stat(path, &info) == 0 && info.st_size % FITS_BLOCK != 0;
-    bool cut = broken || code == END_OF_FILE || code == NO_END || code == NEG_FILE_POS;
-    return loom_error(cut || code != READ_ERROR ? LOOM_E_DATA : LOOM_E_IO, "%s %s: %s%s", doing, path, why,
-                      cut ? ": the file is truncated or damaged" : "");
 }
 
 bool loom_uv_number(fitsfile *file, const char *key, double *value) {
@@ -166,7 +151,7 @@ static loom_status *check_length(fitsfile *file, const char *path, loom_uv_heade
     LONGLONG start;
     int code = 0;
     fits_get_hduaddrll(file, NULL, &start, NULL, &code);
-    if (code) return loom_uv_error(path, code, "cannot read");
+    if (code) return loom_fits_error(path, code, "cannot read");
     if (stat(path, &info) < 0) return loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
     int64_t numbers, total, end;
     if (__builtin_add_overflow(h->n_cells, h->n_parameters, &numbers) ||

@@ -3,6 +3,7 @@
 #ifndef LOOM_IO_UV_IMPL_H
 #define LOOM_IO_UV_IMPL_H
 
+#include "fits_error.h"
 #include "io/uvfits.h"
 #include "runs.h"
 #include <fitsio.h>
@@ -91,8 +92,6 @@ typedef struct loom_uv_state {
 /* All calls of cfitsio are made with this lock held. */
 void loom_uv_lock(void);
 void loom_uv_unlock(void);
-/* What cfitsio says about `code`, as an error about the file; clears its stack of messages. */
-LOOM_NEW_STATUS loom_status *loom_uv_error(const char *path, int code, const char *doing);
 /* Keywords of the current HDU; false where there is none, or none that can be read so. */
 bool loom_uv_number(fitsfile *file, const char *key, double *value);
 bool loom_uv_whole(fitsfile *file, const char *key, int64_t *value);

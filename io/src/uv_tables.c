@@ -39,7 +39,7 @@ static loom_status *read_numbers(fitsfile *file, const char *path, const column 
     int code = 0;
     double none = NAN;
     fits_read_col(file, TDOUBLE, c->number, row + 1, 1, n, &none, to, NULL, &code);
-    return code ? loom_uv_error(path, code, "cannot read a table of") : NULL;
+    return code ? loom_fits_error(path, code, "cannot read a table of") : NULL;
 }
 
 /* ---- AIPS FQ ---- */
@@ -152,7 +152,7 @@ static loom_status *read_source(fitsfile *file, const char *path, const source_t
     fits_read_col(file, TSTRING, t->name.number, row + 1, 1, 1, none, &(char *){s->name}, NULL, &code);
     for (size_t n = strlen(s->name); n && s->name[n - 1] == ' ';) s->name[--n] = 0;
     loom_printable(s->name);
-    return code ? loom_uv_error(path, code, "cannot read the table AIPS SU of") : NULL;
+    return code ? loom_fits_error(path, code, "cannot read the table AIPS SU of") : NULL;
 }
 
 loom_status *loom_uv_read_sources(fitsfile *file, const char *path, loom_uv_source **sources, int64_t *n) {

@@ -340,7 +340,7 @@ static loom_status *make_source(opening *o, loom_source **source) {
 static loom_status *to_primary(const opening *o) {
     int code = 0;
     fits_movabs_hdu(o->state->file, 1, NULL, &code);
-    return code ? loom_uv_error(o->path, code, "cannot read") : NULL;
+    return code ? loom_fits_error(o->path, code, "cannot read") : NULL;
 }
 
 static loom_status *open_file(const opening *o) {
@@ -350,7 +350,7 @@ static loom_status *open_file(const opening *o) {
     fits_open_diskfile(&o->state->file, o->path, READONLY, &code);
     if (!code) return NULL;
     o->state->file = NULL;
-    return loom_uv_error(o->path, code, "cannot read");
+    return loom_fits_error(o->path, code, "cannot read");
 }
 
 static void close_file(loom_uv_state *st) {

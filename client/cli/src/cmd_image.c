@@ -69,11 +69,8 @@ static loom_status *check_request(image_request *r, const char **rest, int n) {
     r->data = rest[0];
     LOOM_TRY(image_parse_size(r->size_text, &r->nx, &r->ny));
     LOOM_TRY(image_parse_scale(r->scale_text, &r->scale));
-    LOOM_TRY(image_parse_channels(r->channels_text, &r->selection));
-    if (r->time_text) LOOM_TRY(image_parse_time(r->time_text, &r->selection));
+    LOOM_TRY(cli_selection_parse(&r->selection));
     if (!(r->min_uv <= r->max_uv)) return loom_error(LOOM_E_USAGE, "--min-uv is larger than --max-uv");
-    r->selection.by_scan = r->scan != LOOM_MS_ALL;
-    r->selection.scan = r->scan;
     LOOM_TRY(image_parse_weight(r));
     LOOM_TRY(image_parse_stokes(r));
     LOOM_TRY(image_check_memory(r));
@@ -87,7 +84,7 @@ static loom_status *check_request(image_request *r, const char **rest, int n) {
 
 static loom_status *open_observation(imaging *m) {
     double start = loom_seconds();
-    LOOM_TRY(loom_observation_open(m->request.data, &m->request.selection, &m->job.source, &m->info));
+    LOOM_TRY(loom_observation_open(m->request.data, &m->request.selection.rows, &m->job.source, &m->info));
     m->seconds.open = loom_seconds() - start;
     LOOM_TRY(image_check_observation(&m->request, m->info));
     if (m->request.aterm) {
@@ -169,7 +166,7 @@ static loom_status *run_jobs(imaging *m) {
 
 /* After calibration the column that is meant is mostly the other one. */
 static void hint_at_column(const imaging *m) {
-    if (m->request.selection.column || !m->info->has_corrected || m->request.where.quiet) return;
+    if (m->request.selection.rows.column || !m->info->has_corrected || m->request.where.quiet) return;
     fprintf(stderr, "hint: the column imaged is %s; there is CORRECTED_DATA too: --column CORRECTED_DATA\n",
             m->info->column);
 }
@@ -250,12 +247,10 @@ loom_status *cli_image(const cli_call *call) {
                              .channels_out = 1,
                              .size_text = "512",
                              .scale_text = "5asec",
-                             .channels_text = ":",
                              .colours = "inferno",
                              .epsilon = 1e-4,
                              .max_uv = INFINITY,
-                             .scan = LOOM_MS_ALL,
-                             .selection = {.spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL}},
+                             .selection = CLI_SELECTION},
                  .started = loom_seconds()};
     image_request *r = &m.request;
     loom_option options[] = {
@@ -285,18 +280,9 @@ loom_status *cli_image(const cli_call *call) {
          "Bounds max |image - D| / max(max |D|, sum W|V| / sum W), D the direct sum over the visibilities V with their "
          "weights W; below 1e-5 in double precision; default 1e-4.",
          1e-12, 0.1},
-        {"column", 0, LOOM_OPT_TEXT, &r->selection.column, "NAME",
+        {"column", 0, LOOM_OPT_TEXT, &r->selection.rows.column, "NAME",
          "Column of the visibilities; default DATA, also where there is CORRECTED_DATA (a hint says so).", 0, 0},
-        {"field", 0, LOOM_OPT_INT, &r->selection.field, "N",
-         "Field to use: FIELD_ID, or the row of a UVFITS file's table AIPS SU; default 0.", 0, 0},
-        {"spw", 0, LOOM_OPT_INT, &r->selection.spw, "N",
-         "Spectral window to use (UVFITS: IF), counted from 0; default: all.", 0, 0},
-        {"channels", 0, LOOM_OPT_TEXT, &r->channels_text, "A:B",
-         "Channels to use of each spectral window, counted from 0, B left out; default all.", 0, 0},
-        {"time", 0, LOOM_OPT_TEXT, &r->time_text, "FROM/TO",
-         "Times to use, UTC as 2020-05-31T12:00:00 or as MJD days; TO is left out; either end may be open.", 0, 0},
-        {"scan", 0, LOOM_OPT_INT, &r->scan, "N", "SCAN_NUMBER of the rows to use (MeasurementSets); default all.", 0,
-         0},
+        CLI_SELECTION_OPTIONS(r->selection),
         {"min-uv", 0, LOOM_OPT_REAL, &r->min_uv, "WAVELENGTHS", "Leave out shorter baselines, sqrt(u^2 + v^2).", 0,
          1e300},
         {"max-uv", 0, LOOM_OPT_REAL, &r->max_uv, "WAVELENGTHS", "Leave out longer baselines.", 0, 1e300},

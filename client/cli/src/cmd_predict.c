@@ -39,11 +39,8 @@ static loom_status *check_request(predict_request *r, const char **rest, int n) 
     }
     r->data = rest[0];
     if (!r->column) r->column = r->subtract ? "CORRECTED_DATA" : "MODEL_DATA";
-    LOOM_TRY(image_parse_channels(r->channels_text, &r->selection));
-    if (r->time_text) LOOM_TRY(image_parse_time(r->time_text, &r->selection));
-    r->selection.by_scan = r->scan != LOOM_MS_ALL;
-    r->selection.scan = r->scan;
-    if (!r->output && strcmp(r->column, r->selection.column) == 0) {
+    LOOM_TRY(cli_selection_parse(&r->selection));
+    if (!r->output && strcmp(r->column, r->selection.rows.column) == 0) {
         return loom_status_note(loom_error(LOOM_E_USAGE, "--column %s: what was observed would be lost", r->column),
                                 "hint: -o OUT.ms writes a copy");
     }
@@ -92,7 +89,7 @@ static loom_status *open_all(prediction *p) {
         .path = r->data, .name = r->column, .copy = r->output, .subtract = r->subtract, .command = r->command};
     LOOM_TRY(check_column(&column));
     if (access(r->model, R_OK) < 0) return loom_error(LOOM_E_NOINPUT, "cannot read the model %s", r->model);
-    LOOM_TRY(loom_ms_open(r->data, &r->selection, &p->rows, &p->info));
+    LOOM_TRY(loom_ms_open(r->data, &r->selection.rows, &p->rows, &p->info));
     LOOM_TRY(check_correlations(p->info));
     LOOM_TRY(predict_read_model(r, p->info, &p->model));
     LOOM_TRY(loom_ms_column_create(&column, p->rows, &p->column));
@@ -227,8 +224,10 @@ static void print_summary(const prediction *p) {
     const predict_request *r = &p->request;
     if (p->model.is_image) {
         const loom_fits_model *image = &p->model.image;
-        printf("%s: %" PRId64 " x %" PRId64 " pixels of %.6g arcsec, %.6g Jy\n", r->model, image->nx, image->ny,
+        printf("%s: %" PRId64 " x %" PRId64 " pixels of %.6g arcsec, %.6g Jy", r->model, image->nx, image->ny,
                image->scale * 648000 / M_PI, image->sum);
+        if (image->blank) printf(", %" PRId64 " blank (0)", image->blank);
+        printf("\n");
     } else {
         printf("%s: %zu sources\n", r->model, p->model.sky.n);
     }
@@ -280,12 +279,9 @@ loom_status *cli_predict(const cli_call *call) {
         "of the grid of the image (|u| or |v| times the size of a pixel above 1/2) are 0, and counted.",
         "  gridloom predict obs.ms --model model.fits\n"
         "  gridloom predict obs.ms --model sources.txt --subtract -o residual.ms"};
-    prediction p = {.request = {.channels_text = ":",
-                                .epsilon = 1e-4,
-                                .scan = LOOM_MS_ALL,
-                                .selection = {.column = "DATA", .spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL}},
-                    .started = loom_seconds()};
+    prediction p = {.request = {.epsilon = 1e-4, .selection = CLI_SELECTION}, .started = loom_seconds()};
     predict_request *r = &p.request;
+    r->selection.rows.column = "DATA";
     loom_option options[] = {
         {"model", 0, LOOM_OPT_TEXT, &r->model, "FILE", "The sky: a FITS image, or a list of point sources.", 0, 0},
         {"column", 0, LOOM_OPT_TEXT, &r->column, "NAME",
@@ -297,13 +293,7 @@ loom_status *cli_predict(const cli_call *call) {
          "Largest error of a visibility against the direct sum over the pixels, as a part of the sum of their absolute "
          "values; below 1e-5 in double precision; default 1e-4.",
          1e-12, 0.1},
-        {"field", 0, LOOM_OPT_INT, &r->selection.field, "N", "Field to use, FIELD_ID; default 0.", 0, 0},
-        {"spw", 0, LOOM_OPT_INT, &r->selection.spw, "N", "Spectral window to use, counted from 0; default: all.", 0, 0},
-        {"channels", 0, LOOM_OPT_TEXT, &r->channels_text, "A:B",
-         "Channels to use of each spectral window, counted from 0, B left out; default all.", 0, 0},
-        {"time", 0, LOOM_OPT_TEXT, &r->time_text, "FROM/TO",
-         "Times to use, UTC as 2020-05-31T12:00:00 or as MJD days; TO is left out; either end may be open.", 0, 0},
-        {"scan", 0, LOOM_OPT_INT, &r->scan, "N", "SCAN_NUMBER of the rows to use; default all.", 0, 0},
+        CLI_SELECTION_OPTIONS(r->selection),
         {"block", 0, LOOM_OPT_INT, &r->block, "N", "Visibilities in a block; default: by their size.", 1, 1e15},
         {"json", 0, LOOM_OPT_FLAG, &r->json, NULL, "Print counts and times as one line of JSON.", 0, 0},
         CLI_WHERE_OPTIONS(r->where),

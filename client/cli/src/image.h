@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "io/fits.h"
 #include "io/ms.h"
+#include "selection.h"
 
 /* A side that no memory holds, and whose square times 8 bytes still fits into 63 bits. */
 #define CLI_MAX_IMAGE_SIDE 1000000000
@@ -18,8 +19,8 @@ typedef struct image_weights {
 } image_weights;
 
 typedef struct image_request {
-    const char *data, *output, *png, *psf, *grid, *weight, *taper_text, *size_text, *scale_text, *channels_text,
-        *time_text, *stokes_text, *colours, *aterm;
+    const char *data, *output, *png, *psf, *grid, *weight, *taper_text, *size_text, *scale_text, *stokes_text, *colours,
+        *aterm;
     double robust; /* NAN: not given */
     image_weights weights;
     int32_t products[4]; /* codes of casacore's Stokes types, in the order of the FITS axis */
@@ -27,8 +28,7 @@ typedef struct image_request {
     int64_t nx, ny;
     double scale, epsilon; /* radians a pixel; largest error */
     double min_uv, max_uv; /* wavelengths */
-    int64_t scan;          /* LOOM_MS_ALL: all */
-    loom_ms_selection selection;
+    cli_selection selection;
     int64_t block;
     bool json;
     cli_where where;
@@ -68,12 +68,9 @@ typedef struct image_seconds {
     double open, write, total;
 } image_seconds;
 
-/* "512", "512x256"; "5asec", "0.5arcmin", "1e-5rad"; "2:6", ":6", "2:" */
+/* "512", "512x256"; "5asec", "0.5arcmin", "1e-5rad" */
 LOOM_MUST_USE loom_status *image_parse_size(const char *text, int64_t *nx, int64_t *ny);
 LOOM_MUST_USE loom_status *image_parse_scale(const char *text, double *radians);
-LOOM_MUST_USE loom_status *image_parse_channels(const char *text, loom_ms_selection *selection);
-/* "2020-05-31T12:00:00/2020-05-31T13:00", "59000.5/", "/59000.5": UTC, the end left out. */
-LOOM_MUST_USE loom_status *image_parse_time(const char *text, loom_ms_selection *selection);
 /* Whether the image can fit at all; the error says what it needs. What is needed beyond that depends on the data, so a
  * job may still find memory out: its error gets a note of how much is enough. */
 LOOM_MUST_USE loom_status *image_check_memory(const image_request *request);

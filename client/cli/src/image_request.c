@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- size, scale, channels ---- */
+/* ---- size, scale ---- */
 
 static loom_status *bad_size(const char *text, const char *why) {
     return loom_status_note(
@@ -15,22 +15,14 @@ static loom_status *bad_size(const char *text, const char *why) {
         "hint: --size 512, or --size 512x256 for 512 pixels in right ascension and 256 in declination");
 }
 
-static bool take_side(const char **at, int64_t *side) {
-    char *end;
-    if (**at < '0' || **at > '9') return false;
-    *side = strtoll(*at, &end, 10);
-    *at = end;
-    return true;
-}
-
 loom_status *image_parse_size(const char *text, int64_t *nx, int64_t *ny) {
     const char *at = text;
     int64_t x, y;
-    if (!take_side(&at, &x)) return bad_size(text, "an image size is a number of pixels");
+    if (!cli_take_number(&at, &x)) return bad_size(text, "an image size is a number of pixels");
     y = x;
     if (*at == 'x') {
         at++;
-        if (!take_side(&at, &y)) return bad_size(text, "the second side is missing");
+        if (!cli_take_number(&at, &y)) return bad_size(text, "the second side is missing");
     }
     if (*at) return bad_size(text, "an image size is a number of pixels");
     if (x < 1 || y < 1) return bad_size(text, "an image has at least one pixel a side");
@@ -74,81 +66,6 @@ loom_status *image_parse_angle(const char *option, const char *text, double *rad
 
 loom_status *image_parse_scale(const char *text, double *radians) {
     return image_parse_angle("scale", text, radians);
-}
-
-loom_status *image_parse_channels(const char *text, loom_ms_selection *selection) {
-    int64_t from = 0, to = LOOM_MS_ALL;
-    const char *at = text;
-    bool good = true;
-    if (*at != ':') good = take_side(&at, &from);
-    good = good && *at == ':';
-    if (good && *++at) good = take_side(&at, &to) && !*at;
-    if (!good) {
-        return loom_status_note(loom_error(LOOM_E_USAGE, "--channels %s: expected A:B", text),
-                                "hint: 2:6 is channels 2, 3, 4 and 5; 2: and :6 are open");
-    }
-    if (to != LOOM_MS_ALL && from >= to) {
-        return loom_error(LOOM_E_USAGE, "--channels %s: an empty range of channels (the second number is left out)",
-                          text);
-    }
-    selection->channel_from = from;
-    selection->channel_to = to;
-    return NULL;
-}
-
-/* ---- time ---- */
-
-/* Days of the civil calendar since MJD 0, 1858-11-17 (the usual count of days from 0000-03-01). */
-static double days_of(int64_t year, int64_t month, int64_t day) {
-    int64_t y = month <= 2 ? year - 1 : year, m = (month + 9) % 12;
-    int64_t days = 365 * y + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 + day - 1 - 678881;
-    return (double)days;
-}
-
-/* "2020-05-31", with "T12:00", "T12:00:30.5" after it, or a number of MJD days; in MJD seconds. */
-static bool take_time(const char *text, double *seconds) {
-    int year, month, day, hour = 0, minute = 0, used = 0;
-    double second = 0;
-    char *end;
-    if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &used) == 3 && used) {
-        int more = 0;
-        text += used;
-        if (*text == 'T' || *text == ' ') {
-            if (sscanf(text + 1, "%2d:%2d%n", &hour, &minute, &more) != 2 || !more) return false;
-            text += 1 + more;
-            if (*text == ':') {
-                second = strtod(text + 1, &end);
-                text = end;
-            }
-        }
-        bool good = year > 0 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour >= 0 && hour <= 24 &&
-                    minute >= 0 && minute < 60 && second >= 0 && second < 61 && !*text;
-        if (good) *seconds = days_of(year, month, day) * 86400 + hour * 3600.0 + minute * 60.0 + second;
-        return good;
-    }
-    double days = strtod(text, &end);
-    if (end == text || *end || !isfinite(days)) return false;
-    *seconds = days * 86400;
-    return true;
-}
-
-loom_status *image_parse_time(const char *text, loom_ms_selection *selection) {
-    const char *slash = strchr(text, '/');
-    double from = -INFINITY, to = INFINITY;
-    char *first = slash ? loom_xprintf("%.*s", (int)(slash - text), text) : NULL;
-    bool good = slash && (!*first || take_time(first, &from)) && (!slash[1] || take_time(slash + 1, &to));
-    free(first);
-    if (!good) {
-        return loom_status_note(
-            loom_error(LOOM_E_USAGE, "--time %s: expected FROM/TO", text),
-            "hint: for example 2020-05-31T12:00:00/2020-05-31T13:30, or MJD days: 59000.5/59000.6; either "
-            "end may be left open");
-    }
-    if (!(from < to)) return loom_error(LOOM_E_USAGE, "--time %s: the range is empty (its end is left out)", text);
-    selection->by_time = true;
-    selection->time_from = from;
-    selection->time_to = to;
-    return NULL;
 }
 
 /* ---- memory ---- */

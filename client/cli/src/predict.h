@@ -5,13 +5,13 @@
 #include "cli.h"
 #include "io/fits_read.h"
 #include "io/ms_column.h"
+#include "selection.h"
 #include "sky.h"
 
 typedef struct predict_request {
-    const char *data, *model, *column, *output, *channels_text, *time_text;
+    const char *data, *model, *column, *output;
     double epsilon;
-    int64_t scan; /* LOOM_MS_ALL: all */
-    loom_ms_selection selection;
+    cli_selection selection;
     int64_t block;
     bool subtract, json;
     cli_where where;

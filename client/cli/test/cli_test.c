@@ -3,6 +3,7 @@
 #include "common/file.h"
 #include "image.h"
 #include "loom_test.h"
+#include "selection.h"
 #include "sky.h"
 #include <unistd.h>
 
@@ -52,17 +53,17 @@ LOOM_TEST(image, scales) {
 
 LOOM_TEST(image, channels) {
     loom_ms_selection s = {0};
-    LOOM_OK(image_parse_channels("2:6", &s));
+    LOOM_OK(cli_parse_channels("2:6", &s));
     LOOM_CHECK(s.channel_from == 2 && s.channel_to == 6);
-    LOOM_OK(image_parse_channels(":", &s));
+    LOOM_OK(cli_parse_channels(":", &s));
     LOOM_CHECK(s.channel_from == 0 && s.channel_to == LOOM_MS_ALL);
-    LOOM_OK(image_parse_channels("3:", &s));
+    LOOM_OK(cli_parse_channels("3:", &s));
     LOOM_CHECK(s.channel_from == 3 && s.channel_to == LOOM_MS_ALL);
-    LOOM_OK(image_parse_channels(":3", &s));
+    LOOM_OK(cli_parse_channels(":3", &s));
     LOOM_CHECK(s.channel_from == 0 && s.channel_to == 3);
     static const char *const wrong[] = {"", "3", "a:b", "3:3", "4:2", "-1:3", "1:2:3", "0:0"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        LOOM_FAILS(image_parse_channels(wrong[i], &s), LOOM_E_USAGE);
+        LOOM_FAILS(cli_parse_channels(wrong[i], &s), LOOM_E_USAGE);
 }
 
 static double mebibytes_after(const char *text, const char *before) {
@@ -104,7 +105,7 @@ LOOM_TEST(image, memory_of_planes) {
 
 static double first_time(const char *text) {
     loom_ms_selection s = {0};
-    LOOM_OK(image_parse_time(text, &s));
+    LOOM_OK(cli_parse_time(text, &s));
     LOOM_CHECK(s.by_time && s.time_from < s.time_to);
     return s.time_from;
 }
@@ -120,7 +121,7 @@ LOOM_TEST(image, times) {
         "5/5", "2020-01-01T00:00:x/", "nan/", "1/2/3"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         loom_ms_selection s = {0};
-        LOOM_FAILS(image_parse_time(wrong[i], &s), LOOM_E_USAGE);
+        LOOM_FAILS(cli_parse_time(wrong[i], &s), LOOM_E_USAGE);
     }
 }
 

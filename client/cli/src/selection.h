@@ -1,0 +1,62 @@
+/* Which rows and channels of an observation: what `image` and `predict` are told alike. */
+#ifndef LOOM_CLI_SELECTION_H
+#define LOOM_CLI_SELECTION_H
+
+#include "common/option.h"
+#include "io/ms.h"
+
+typedef struct cli_selection {
+    loom_ms_selection rows;
+    const char *channels, *time; /* as typed; time may be NULL */
+    int64_t scan;                /* LOOM_MS_ALL: all */
+} cli_selection;
+
+/* Of an option `column` see each command. */
+#define CLI_SELECTION {.rows = {.spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL}, .channels = ":", .scan = LOOM_MS_ALL}
+#define CLI_SELECTION_OPTIONS(s)                                                                                       \
+    {"field",                                                                                                          \
+     0,                                                                                                                \
+     LOOM_OPT_INT,                                                                                                     \
+     &(s).rows.field,                                                                                                  \
+     "N",                                                                                                              \
+     "Field to use: FIELD_ID, or the row of a UVFITS file's table AIPS SU; default 0.",                                \
+     0,                                                                                                                \
+     0},                                                                                                               \
+        {"spw",                                                                                                        \
+         0,                                                                                                            \
+         LOOM_OPT_INT,                                                                                                 \
+         &(s).rows.spw,                                                                                                \
+         "N",                                                                                                          \
+         "Spectral window to use (UVFITS: IF), counted from 0; default: all.",                                         \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"channels",                                                                                                   \
+         0,                                                                                                            \
+         LOOM_OPT_TEXT,                                                                                                \
+         &(s).channels,                                                                                                \
+         "A:B",                                                                                                        \
+         "Channels to use of each spectral window, counted from 0, B left out; default all.",                          \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"time",                                                                                                       \
+         0,                                                                                                            \
+         LOOM_OPT_TEXT,                                                                                                \
+         &(s).time,                                                                                                    \
+         "FROM/TO",                                                                                                    \
+         "Times to use, UTC as 2020-05-31T12:00:00 or as MJD days; TO is left out; either end may be open.",           \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"scan", 0, LOOM_OPT_INT, &(s).scan, "N", "SCAN_NUMBER of the rows to use (MeasurementSets); default all.",    \
+         0,      0}
+
+/* What was typed, into `rows`. */
+LOOM_MUST_USE loom_status *cli_selection_parse(cli_selection *selection);
+
+/* "2:6", ":6", "2:" */
+LOOM_MUST_USE loom_status *cli_parse_channels(const char *text, loom_ms_selection *selection);
+/* "2020-05-31T12:00:00/2020-05-31T13:00", "59000.5/", "/59000.5": UTC, the end left out. */
+LOOM_MUST_USE loom_status *cli_parse_time(const char *text, loom_ms_selection *selection);
+/* A number without a sign; *at moves behind it. False: there is none. */
+bool cli_take_number(const char **at, int64_t *number);
+
+#endif
