@@ -96,6 +96,8 @@ def main():
     check("robustness of natural weights", ["base.ms", "--robust", "0"] + out, USAGE, "--robust", "briggs")
     check("robustness twice", ["base.ms", "--weight", "briggs:0", "--robust", "0"] + out, USAGE, "twice")
     check("robustness in words", ["base.ms", "--weight", "briggs:low"] + out, USAGE, "number")
+    check("a taper that leaves nothing", ["base.ms", "--size", "32", "--scale", "20asec", "--taper", "10deg", "--psf", "psf.fits"] + out, DATA,
+          "no usable visibility", "weights", "--taper")
     check("taper without unit", ["base.ms", "--taper", "5"] + out, USAGE, "--taper", "unit", "asec")
     check("no such Stokes", ["base.ms", "--stokes", "IX"] + out, USAGE, "--stokes IX")
     check("Stokes twice", ["base.ms", "--stokes", "QQ"] + out, USAGE, "twice")

@@ -106,6 +106,16 @@ for number, what in ((signal.SIGINT, "SIGINT"), (signal.SIGTERM, "SIGTERM")):
     code, err = ends(p, number, 3, what)
     check(code == 130, "%s: exit %d: %s" % (what, code, err))
     nothing_left(what)
+QUICK_JOB = ["run", path("total.weft"), "--stream", "xs=" + path("x.npy"), "--arg", "k=1", "-o", "0=" + path("t.npy"), "-o", "1=" + path("m.npy")]
+began = time.time()
+finish(start("gridloom", *QUICK_JOB))
+took = time.time() - began
+for i in range(30):
+    p = start("gridloom", *QUICK_JOB)
+    time.sleep(took * i / 28)
+    p.send_signal(signal.SIGTERM)
+    finish(p)
+    nothing_left("a signal after %.3f of %.3f s" % (took * i / 28, took))
 p = start("gridloom", *SLOW_JOB)
 wait_for(lambda: len(processes()) >= 3, "a worker")
 time.sleep(0.5)

@@ -132,12 +132,16 @@ static loom_status *run_plane(imaging *m, image_plane *plane) {
     LOOM_TRY(image_job_run(&m->job, entry, plane, true, &plane->psf));
     add_to_total(m, plane->psf);
     LOOM_TRY(image_check_result(&m->request, plane->psf));
+    if (!image_has_weight(&plane->counts)) return NULL;
     plane->beam =
         image_fit_beam(loom_value_find(plane->psf->value, "image"), 1 / plane->counts.longest, m->request.scale);
+    if (plane->beam.major == 0 && !m->request.where.quiet) {
+        fprintf(stderr, "warning: the image of the PSF does not tell the beam: no main lobe in it, or one far wider\n");
+    }
     return NULL;
 }
 
-/* Planes whose samples are all flagged are blank; an image without any is refused. */
+/* Planes whose samples are all flagged, or whose weights are nothing, are blank; an image without others is refused. */
 static loom_status *run_planes(imaging *m) {
     int64_t bands = m->planes.n_bands;
     for (int64_t i = 0; i < m->planes.n_products * bands; i++) {

@@ -101,6 +101,8 @@ void image_planes_free(image_planes *planes);
 /* What a job says of its plane. An error where w is beyond all reason. */
 LOOM_MUST_USE loom_status *image_read_counts(const image_request *request, const loom_value *result,
                                              image_counts *counts);
+/* Else the plane is blank: nothing was gridded, or with weights that are nothing, as under a taper. */
+bool image_has_weight(const image_counts *counts);
 int64_t image_counts_sum(const image_counts *counts);
 /* Over the bands of the first product. */
 image_counts image_total(const image_planes *planes);

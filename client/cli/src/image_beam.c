@@ -16,7 +16,8 @@
 enum {
     BOX = 10, /* beams a side */
     STEPS = 200,
-    BOXES = 5
+    BOXES = 5,
+    WIDEST = 10 /* sides of the image that a beam's full width is at most */
 };
 
 typedef struct lobe {
@@ -147,7 +148,10 @@ image_beam image_fit_beam(const loom_leaf *psf, double resolution, double scale)
         side = box_side(beam.major);
         guess = fmax(beam.major, guess);
     }
+    /* A lobe far wider than the image is one that the image does not show. */
+    if (!(beam.major <= WIDEST * fmax((double)psf->extents[0], (double)psf->extents[1])) || !(beam.minor > 0))
+        return none;
     beam.major *= scale;
     beam.minor *= scale;
-    return isfinite(beam.major) && isfinite(beam.minor) ? beam : none;
+    return beam;
 }

@@ -75,6 +75,20 @@ int64_t image_counts_sum(const image_counts *c) {
            c->lost;
 }
 
+bool image_has_weight(const image_counts *c) {
+    return c->gridded > 0 && c->sum_weights > 0;
+}
+
+static loom_status *weightless(const image_request *request, const image_counts *counts) {
+    loom_status *status = loom_error(LOOM_E_DATA,
+                                     "no usable visibility in %s: the weights of the %" PRId64
+                                     " gridded ones are nothing (their sum is %g)",
+                                     request->data, counts->gridded, counts->sum_weights);
+    return request->weights.taper > 0
+               ? loom_status_note(status, "hint: --taper leaves nothing of baselines that resolve far less than it")
+               : status;
+}
+
 static void counts_text(const image_counts *c, loom_buffer *b) {
     const struct {
         const char *name;
@@ -98,7 +112,8 @@ loom_status *image_check_counts(const image_request *request, const loom_ms_info
         return loom_error(LOOM_E_INTERNAL, "of %" PRId64 " visibilities of %s %" PRId64 " are accounted for", read,
                           request->data, sum);
     }
-    if (counts->gridded > 0) return NULL;
+    if (image_has_weight(counts)) return NULL;
+    if (counts->gridded > 0) return weightless(request, counts);
     if (counts->flagged == sum) {
         return loom_error(LOOM_E_DATA, "no usable visibility in %s: all %" PRId64 " visibilities are flagged",
                           request->data, sum);
@@ -234,8 +249,8 @@ static peak find_peak(const loom_leaf *image, int64_t nx) {
 static void print_plane(const image_plane *p, int64_t nx, bool named) {
     peak top = find_peak(loom_value_find(p->result->value, "image"), nx);
     if (named) printf("%s at %.6g MHz: ", image_product_name(p->product), p->frequency / 1e6);
-    if (p->counts.gridded == 0) {
-        printf("no usable visibility, blank\n");
+    if (!image_has_weight(&p->counts)) {
+        printf("%s, blank\n", p->counts.gridded ? "weights that are nothing" : "no usable visibility");
         return;
     }
     printf("peak %.6g Jy/beam at pixel (%" PRId64 ", %" PRId64 "), rms %.3g\n", top.value, top.x, top.y, top.rms);

@@ -44,6 +44,12 @@ static double days_of(int64_t year, int64_t month, int64_t day) {
     return (double)days;
 }
 
+static int days_in(int year, int month) {
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return days[month - 1] + (month == 2 && leap);
+}
+
 /* "2020-05-31", with "T12:00", "T12:00:30.5" after it, or a number of MJD days; in MJD seconds. */
 static bool take_time(const char *text, double *seconds) {
     int year, month, day, hour = 0, minute = 0, used = 0;
@@ -60,8 +66,8 @@ static bool take_time(const char *text, double *seconds) {
                 text = end;
             }
         }
-        bool good = year > 0 && month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour >= 0 && hour <= 24 &&
-                    minute >= 0 && minute < 60 && second >= 0 && second < 61 && !*text;
+        bool good = year > 0 && month >= 1 && month <= 12 && day >= 1 && day <= days_in(year, month) && hour >= 0 &&
+                    hour <= 24 && minute >= 0 && minute < 60 && second >= 0 && second < 61 && !*text;
         if (good) *seconds = days_of(year, month, day) * 86400 + hour * 3600.0 + minute * 60.0 + second;
         return good;
     }
@@ -93,7 +99,7 @@ loom_status *cli_parse_time(const char *text, loom_ms_selection *selection) {
 loom_status *cli_selection_parse(cli_selection *s) {
     LOOM_TRY(cli_parse_channels(s->channels, &s->rows));
     if (s->time) LOOM_TRY(cli_parse_time(s->time, &s->rows));
-    s->rows.by_scan = s->scan != LOOM_MS_ALL;
+    s->rows.by_scan = s->scan != CLI_ALL_SCANS;
     s->rows.scan = s->scan;
     return NULL;
 }

@@ -5,14 +5,17 @@
 #include "common/option.h"
 #include "io/ms.h"
 
+/* No number that a scan has: those below 0 occur. */
+#define CLI_ALL_SCANS INT64_MIN
+
 typedef struct cli_selection {
     loom_ms_selection rows;
     const char *channels, *time; /* as typed; time may be NULL */
-    int64_t scan;                /* LOOM_MS_ALL: all */
+    int64_t scan;                /* CLI_ALL_SCANS: all */
 } cli_selection;
 
 /* Of an option `column` see each command. */
-#define CLI_SELECTION {.rows = {.spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL}, .channels = ":", .scan = LOOM_MS_ALL}
+#define CLI_SELECTION {.rows = {.spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL}, .channels = ":", .scan = CLI_ALL_SCANS}
 #define CLI_SELECTION_OPTIONS(s)                                                                                       \
     {"field",                                                                                                          \
      0,                                                                                                                \
@@ -29,7 +32,7 @@ typedef struct cli_selection {
          "N",                                                                                                          \
          "Spectral window to use (UVFITS: IF), counted from 0; default: all.",                                         \
          0,                                                                                                            \
-         0},                                                                                                           \
+         INT32_MAX},                                                                                                   \
         {"channels",                                                                                                   \
          0,                                                                                                            \
          LOOM_OPT_TEXT,                                                                                                \

@@ -2,6 +2,7 @@
 #include "common/buffer.h"
 #include "common/file.h"
 #include "common/option.h"
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -45,8 +46,9 @@ static bool sexagesimal(const char *text, double *value) {
     bool negative = *text == '-';
     const char *at = text + (*text == '-' || *text == '+');
     for (int i = 0; i < 3; i++) {
+        if (*at < '0' || *at > '9') return false;
         part[i] = strtod(at, &end);
-        if (end == at || part[i] < 0) return false;
+        if (i > 0 && part[i] >= 60) return false;
         at = end;
         if (i < 2 && *at++ != ':') return false;
     }
@@ -67,10 +69,11 @@ static const char *read_line(char *line, double ra0, double dec0, sky_source *s)
     char *words[4], *save = NULL;
     int n = 0;
     for (char *w = strtok_r(line, " \t\r,", &save); w && n < 4; w = strtok_r(NULL, " \t\r,", &save)) words[n++] = w;
-    if (n < 3) return FORM;
+    if (n != 3) return FORM;
     double a, b;
     if (strchr(words[0], ':')) {
-        if (!sexagesimal(words[0], &a) || !sexagesimal(words[1], &b)) return "expected HH:MM:SS +DD:MM:SS FLUX";
+        if (!sexagesimal(words[0], &a) || !sexagesimal(words[1], &b) || a < 0 || a >= 24 || fabs(b) > 90)
+            return "expected HH:MM:SS +DD:MM:SS FLUX, of hours below 24 and degrees of at most 90";
         if (!project(a * M_PI / 12, b * M_PI / 180, ra0, dec0, s))
             return "the source is below the horizon of the field";
     } else {
@@ -86,6 +89,8 @@ static const char *read_line(char *line, double ra0, double dec0, sky_source *s)
     bool bad = status != NULL;
     loom_status_free(status);
     if (bad) return FORM;
+    if (fabs(s->flux) > (double)FLT_MAX)
+        return "expected a flux that single precision holds, as visibilities are stored";
     return s->l * s->l + s->m * s->m < 1 ? NULL : "the source is beyond the horizon of the field";
 }
 

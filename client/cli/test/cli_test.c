@@ -116,9 +116,10 @@ LOOM_TEST(image, times) {
     LOOM_CHECK_NEAR(first_time("2000-01-01T00:00:00.25/60000"), 51544 * 86400.0 + 0.25, 1e-6);
     LOOM_CHECK_NEAR(first_time("59000.5/59001"), 59000.5 * 86400, 1e-6);
     LOOM_CHECK(first_time("/2020-01-01") == -INFINITY);
+    LOOM_CHECK_NEAR(first_time("2000-02-29/"), 51603 * 86400.0, 1e-6);
     static const char *const wrong[] = {
         "",    "2020-01-01",          "x/",   "2020-13-01/", "2020-01-01T25:00/", "2020-01-01T1/", "5/4",
-        "5/5", "2020-01-01T00:00:x/", "nan/", "1/2/3"};
+        "5/5", "2020-01-01T00:00:x/", "nan/", "1/2/3",       "2021-02-29/",       "2020-04-31/",   "1900-02-29/"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         loom_ms_selection s = {0};
         LOOM_FAILS(cli_parse_time(wrong[i], &s), LOOM_E_USAGE);
@@ -223,7 +224,7 @@ LOOM_TEST(image, beams) {
 }
 
 static image_counts counts_of(int64_t flagged, int64_t out, int64_t gridded) {
-    return (image_counts){.flagged = flagged, .out_of_grid = out, .gridded = gridded};
+    return (image_counts){.flagged = flagged, .out_of_grid = out, .gridded = gridded, .sum_weights = (double)gridded};
 }
 
 LOOM_TEST(image, every_visibility_is_accounted_for) {
@@ -233,6 +234,9 @@ LOOM_TEST(image, every_visibility_is_accounted_for) {
     image_counts good = counts_of(4, 0, 6), flagged = counts_of(10, 0, 0), out = counts_of(4, 6, 0),
                  less = counts_of(4, 0, 5);
     LOOM_OK(image_check_counts(&r, &info, &good));
+    image_counts weightless = good;
+    weightless.sum_weights = 0;
+    LOOM_FAILS(image_check_counts(&r, &info, &weightless), LOOM_E_DATA);
     LOOM_FAILS(image_check_counts(&r, &info, &less), LOOM_E_INTERNAL);
     loom_status *status = image_check_counts(&r, &info, &flagged);
     LOOM_CHECK_HAS(loom_status_message(status), "all 10 visibilities are flagged");
@@ -248,7 +252,7 @@ LOOM_TEST(sky, lists) {
     char folder[] = "/tmp/loom-sky-test-XXXXXX";
     LOOM_CHECK(mkdtemp(folder));
     char *path = loom_xprintf("%s/a", folder);
-    static const char good[] = "# none\n\n 10 -20 1.5 ignored # east, south\n00:00:00 -44:59:50.0 2\n";
+    static const char good[] = "# none\n\n 10 -20 1.5 # east, south\n00:00:00 -44:59:50.0 2\n";
     LOOM_OK(loom_file_write(path, good, strlen(good), false));
     sky s;
     LOOM_OK(sky_read(path, 0, -M_PI / 4, &s));
@@ -263,8 +267,19 @@ LOOM_TEST(sky, lists) {
     LOOM_OK(sky_read(path, 0, -M_PI / 4, &s));
     LOOM_CHECK_NEAR(s.sources[0].l * 648000 / M_PI, 10.0, 1e-6);
     sky_free(&s);
-    static const char *const wrong[] = {
-        "", "1 2\n", "1 x 3\n", "1 2 x\n", "1:2 3:4:5 1\n", "300000 0 1\n", "12:00:00 45:00:00 1\n"};
+    static const char *const wrong[] = {"",
+                                        "1 2\n",
+                                        "1 x 3\n",
+                                        "1 2 x\n",
+                                        "1:2 3:4:5 1\n",
+                                        "300000 0 1\n",
+                                        "12:00:00 45:00:00 1\n",
+                                        "0 0 1 2\n",
+                                        "0 0 1 x\n",
+                                        "25:00:00 -45:00:00 1\n",
+                                        "04:75:00 -45:00:00 1\n",
+                                        "00:00:00 -95:00:00 1\n",
+                                        "0 0 1e300\n"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         LOOM_OK(loom_file_write(path, wrong[i], strlen(wrong[i]), false));
         LOOM_FAILS(sky_read(path, 0, -M_PI / 4, &s), LOOM_E_DATA);

@@ -82,6 +82,9 @@ struct loom_session {
     char *binaries;
     uint64_t instance, sequence;
 
+    /* What callers hold back. Signals are held while folders are there and nobody listens: before the session's thread
+     * does, and after it has stopped to. */
+    sigset_t held_otherwise;
     pthread_t thread, reader;
     bool thread_started, reader_started;
     uv_loop_t loop;

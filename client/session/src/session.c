@@ -167,6 +167,8 @@ static void do_close(loom_session *s, void *unused) {
     loom_socket_close(s->control, 100);
     s->control = NULL;
     uv_close((uv_handle_t *)&s->beat, NULL);
+    sigset_t before;
+    loom_signals_hold(&before);
     for (int i = 0; i < s->n_signals; i++) uv_close((uv_handle_t *)&s->signals[i], NULL);
     uv_timer_start(&s->closing_timer, on_closing, 0, 5);
 }
@@ -206,6 +208,7 @@ static loom_status *start(loom_session *s) {
 static void *session_thread(void *session) {
     loom_session *s = session;
     start_handles(s);
+    loom_signals_restore(&s->held_otherwise);
     loom_status *status = start(s);
     if (status) {
         loom_session_fail(s, status);
@@ -279,7 +282,9 @@ loom_status *loom_session_open(const loom_session_options *options, loom_session
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&s->changed, &attributes);
     pthread_condattr_destroy(&attributes);
+    loom_signals_hold(&s->held_otherwise);
     loom_status *status = set_up(s);
+    loom_signals_restore(&s->held_otherwise);
     if (status) {
         loom_session_close(s);
         return status;
@@ -300,6 +305,8 @@ static void free_children(loom_session *s) {
 
 void loom_session_close(loom_session *s) {
     if (!s) return;
+    sigset_t before;
+    loom_signals_hold(&before);
     if (s->thread_started) {
         loom_session_call(s, do_close, NULL);
         pthread_join(s->thread, NULL);
@@ -321,4 +328,5 @@ void loom_session_close(loom_session *s) {
     free(s->arguments);
     free(s->binaries);
     free(s);
+    loom_signals_restore(&before);
 }
