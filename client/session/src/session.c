@@ -167,7 +167,7 @@ static void do_close(loom_session *s, void *unused) {
     loom_socket_close(s->control, 100);
     s->control = NULL;
     uv_close((uv_handle_t *)&s->beat, NULL);
-    sigset_t before;
+    sigset_t before; /* the thread ends with them held */
     loom_signals_hold(&before);
     for (int i = 0; i < s->n_signals; i++) uv_close((uv_handle_t *)&s->signals[i], NULL);
     uv_timer_start(&s->closing_timer, on_closing, 0, 5);
