@@ -74,7 +74,7 @@ work::~work() {
 }
 
 /* Past the end of a file that is only read casacore wants to write a new bucket, and says that it may not. */
-std::string reworded(const std::string &said) {
+static std::string reworded(const std::string &said) {
     static const std::string writes = "::write - ", may_not = " is not writable";
     size_t from = said.find(writes), to = said.find(may_not);
     if (from == std::string::npos || to == std::string::npos || to < from) return said;

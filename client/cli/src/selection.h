@@ -14,7 +14,7 @@ typedef struct cli_selection {
     int64_t scan;                /* CLI_ALL_SCANS: all */
 } cli_selection;
 
-/* Of an option `column` see each command. */
+/* --column is each command's own: it means what is read in one, what is written in the other. */
 #define CLI_SELECTION {.rows = {.spw = LOOM_MS_ALL, .channel_to = LOOM_MS_ALL}, .channels = ":", .scan = CLI_ALL_SCANS}
 #define CLI_SELECTION_OPTIONS(s)                                                                                       \
     {"field",                                                                                                          \

@@ -17,8 +17,8 @@
 #define SMALL_BYTES ((uint64_t)512 << 10)
 /* Units per piece at least, and bytes of the target for each of them: what filling and combining a copy costs is then a
  * small part of what its units cost. */
-#define PIECE_UNITS 8192
-#define UNIT_BYTES  8
+#define PIECE_UNITS    8192
+#define BYTES_PER_UNIT 8
 /* Pieces at least, so that threads have something to do; beyond a first-level cache more, for sorting costs less than
  * idle threads. */
 #define MIN_PIECES       2
@@ -77,7 +77,7 @@ static bool is_whole_output(const loom_plan_action *action, const loom_plan_outp
 }
 
 static int64_t least_piece(uint64_t bytes) {
-    int64_t units = (int64_t)(bytes / UNIT_BYTES);
+    int64_t units = (int64_t)(bytes / BYTES_PER_UNIT);
     return units > PIECE_UNITS ? units : PIECE_UNITS;
 }
 
