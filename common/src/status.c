@@ -231,3 +231,10 @@ const char *loom_exit_meaning(size_t index, int *exit) {
     *exit = exits[index].exit;
     return exits[index].meaning;
 }
+
+loom_status *loom_status_copy(const loom_status *from) {
+    if (!from) return NULL;
+    loom_status *copy = loom_error(loom_status_code(from), "%s", loom_status_message(from));
+    for (size_t i = 0; i < loom_status_notes(from); i++) loom_status_note(copy, "%s", loom_status_note_at(from, i));
+    return copy;
+}

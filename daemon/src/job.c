@@ -222,6 +222,7 @@ void loom_job_stage_done(loom_job_stage *stage) {
     add_to_totals(stage, &job->totals);
     uint32_t loop = job->loop_of_stage[stage->index];
     for (uint32_t i = 0; i < stage->graph->n_inputs; i++) loom_job_use_slot(job, stage->graph->inputs[i], loop);
+    loom_deferred_settle(job);
     loom_job_send_progress(job);
     loom_job_advance(job);
 }
@@ -232,7 +233,8 @@ static const loom_job_stage *running_stage(const loom_job *job) {
     const loom_job_stage *found = NULL;
     for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) {
         if (job->stages[i].state != LOOM_STAGE_RUNNING) continue;
-        if (!found || job->stages[i].graph->kind == LOOM_STAGE_TRAVERSAL) found = &job->stages[i];
+        bool traverses = job->stages[i].graph->kind == LOOM_STAGE_TRAVERSAL && !job->stages[i].deferred.worker;
+        if (!found || traverses) found = &job->stages[i];
     }
     return found;
 }
@@ -431,6 +433,7 @@ void loom_job_end_acknowledged(loom_job *job) {
 
 /* What an instance of the stage has; plans are not its own. */
 static void clear_stage(loom_job_stage *stage) {
+    loom_deferred_clear(&stage->deferred);
     loom_arena_destroy(stage->arena);
     loom_ledger_destroy(stage->ledger);
     for (size_t i = 0; i < stage->seats.n; i++) free(stage->seats.at[i]);
@@ -453,6 +456,14 @@ static void destroy_stage(loom_job_stage *stage) {
     for (size_t i = 0; i < stage->spare.n; i++) loom_plan_destroy(stage->spare.at[i]);
     loom_list_free(&stage->plans);
     loom_list_free(&stage->spare);
+}
+
+void loom_job_stage_wait(loom_job_stage *stage) {
+    if (stage->state != LOOM_STAGE_RUNNING) return;
+    free(stage->outputs);
+    stage->outputs = NULL;
+    stage->state = LOOM_STAGE_PENDING;
+    stage->reads_at = NULL;
 }
 
 /* Its last instance is done, or there was none. A task that a worker has not answered, though what it was lent for is

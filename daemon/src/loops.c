@@ -31,6 +31,21 @@ static void add_reader(loom_job *job, uint32_t slot, uint32_t loop) {
     job->slot_readers[slot]++;
 }
 
+/* A slot that is filled once more for each reading of it, by an array stage of the same loop, and read by nobody else. */
+static void find_sole_readers(loom_job *job) {
+    const loom_graph *g = job->graph;
+    job->sole_reader = loom_xcalloc((size_t)g->n_slots + 1, sizeof *job->sole_reader);
+    for (uint32_t s = 0; s < g->n_slots; s++) job->sole_reader[s] = LOOM_NONE_STAGE;
+    for (uint32_t i = 0; i < g->n_stages; i++) {
+        const loom_graph_stage *stage = &g->stages[i];
+        for (uint32_t k = 0; stage->kind == LOOM_STAGE_ARRAY && k < stage->n_inputs; k++) {
+            uint32_t slot = stage->inputs[k];
+            if (job->slot_readers[slot] == 1 && job->loop_of_slot[slot] == job->loop_of_stage[i])
+                job->sole_reader[slot] = i;
+        }
+    }
+}
+
 void loom_job_prepare_slots(loom_job *job) {
     const loom_graph *g = job->graph;
     job->loop_of_stage = loom_graph_loop_of_stages(g, job->arena);
@@ -52,12 +67,13 @@ void loom_job_prepare_slots(loom_job *job) {
         }
     }
     if (!g->result_is_stream) add_reader(job, g->result, LOOM_NONE_LOOP);
+    find_sole_readers(job);
     memcpy(job->slot_uses, job->slot_readers, g->n_params * sizeof *job->slot_uses);
 }
 
 void loom_job_slot(loom_job *job, uint32_t slot, loom_held_object *object) {
     assert(!job->slots[slot]);
-    loom_status *status = loom_store_slot(job->daemon->store, job->id, slot, object->path);
+    loom_status *status = object->path ? loom_store_slot(job->daemon->store, job->id, slot, object->path) : NULL;
     if (status) loom_log_status(LOOM_LOG_WARN, status);
     job->slot_uses[slot] = job->slot_readers[slot];
     if (job->slot_uses[slot] == 0) {
@@ -70,6 +86,12 @@ void loom_job_slot(loom_job *job, uint32_t slot, loom_held_object *object) {
 void loom_job_use_slot(loom_job *job, uint32_t slot, uint32_t loop) {
     if (job->loop_of_slot[slot] != loop) return; /* the loop around has it until it is done */
     if (--job->slot_uses[slot] > 0) return;
+    loom_held_object_unref(job->slots[slot]);
+    job->slots[slot] = NULL;
+}
+
+void loom_job_lose_slot(loom_job *job, uint32_t slot) {
+    job->slot_uses[slot] = 0;
     loom_held_object_unref(job->slots[slot]);
     job->slots[slot] = NULL;
 }
@@ -193,5 +215,6 @@ void loom_job_free_loops(loom_job *job) {
     }
     free(job->loops);
     free(job->slot_readers);
+    free(job->sole_reader);
     free(job->slot_uses);
 }

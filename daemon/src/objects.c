@@ -22,11 +22,11 @@ static loom_status *copy_header(loom_arena *arena, const Wire__Value *from, Wire
     return status;
 }
 
-loom_status *loom_held_object_create(const Wire__Object *wire, loom_held_object **object) {
+/* Without a path, and nobody's. */
+static loom_status *create(const Wire__Object *wire, loom_held_object **object) {
     size_t columns;
     uint64_t bytes;
     LOOM_TRY(loom_wire_value_check(wire->value, &columns, &bytes));
-    if (wire->path[0] != '/') return loom_error(LOOM_E_PROTOCOL, "an object's path is not absolute");
     if (bytes > wire->bytes) return loom_error(LOOM_E_PROTOCOL, "an object smaller than the value in it");
     loom_arena *arena = loom_arena_create(0);
     Wire__Value *value;
@@ -36,8 +36,28 @@ loom_status *loom_held_object_create(const Wire__Object *wire, loom_held_object 
         return status;
     }
     loom_held_object *made = loom_xcalloc(1, sizeof *made);
-    *made = (loom_held_object){loom_xstrdup(wire->path), wire->bytes, arena, value, false, 1};
+    *made = (loom_held_object){.bytes = wire->bytes, .arena = arena, .value = value, .references = 1};
     *object = made;
+    return NULL;
+}
+
+loom_status *loom_held_object_create(const Wire__Object *wire, loom_held_object **object) {
+    if (wire->path[0] != '/') return loom_error(LOOM_E_PROTOCOL, "an object's path is not absolute");
+    if (wire->has_resident) return loom_error(LOOM_E_PROTOCOL, "an object in a file and in memory");
+    LOOM_TRY(create(wire, object));
+    (*object)->path = loom_xstrdup(wire->path);
+    return NULL;
+}
+
+/* Small values are always files: the daemon itself may have to look at them. */
+loom_status *loom_held_object_resident(const Wire__Object *wire, struct loom_worker *worker,
+                                       loom_held_object **object) {
+    if (!wire->has_resident || !wire->resident || wire->path[0] || wire->bytes <= LOOM_SMALL_VALUE_BYTES) {
+        return loom_error(LOOM_E_PROTOCOL, "a worker keeps a value that cannot stay with it");
+    }
+    LOOM_TRY(create(wire, object));
+    (*object)->worker = worker;
+    (*object)->resident = wire->resident;
     return NULL;
 }
 
@@ -86,7 +106,9 @@ void loom_held_object_unref(loom_held_object *object) {
 
 void loom_held_object_wire(const loom_held_object *object, Wire__Object *wire) {
     wire__object__init(wire);
-    wire->path = object->path;
+    wire->path = object->path ? object->path : (char *)"";
+    wire->has_resident = object->resident != 0;
+    wire->resident = object->resident;
     wire->bytes = object->bytes;
     wire->value = object->value;
 }

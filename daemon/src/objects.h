@@ -1,5 +1,6 @@
 /* Objects the daemon knows: files with a count of who needs them. A file that is ours is removed with its last
- * reference; a client's argument is not.
+ * reference; a client's argument is not. Some are no files but stay in the memory of the worker that made them, which
+ * alone can read them (residents.c).
  *
  * A worker writes into a folder of its own. What the daemon accepts it moves out of there, so a file has one owner at
  * any time: the worker's folder, which goes with the worker, or a held object.
@@ -13,8 +14,12 @@
 #include "control.pb-c.h"
 #include <stdbool.h>
 
+struct loom_worker;
+
 typedef struct loom_held_object {
-    char *path;
+    char *path;                 /* NULL: it is no file */
+    struct loom_worker *worker; /* that has it in memory instead, under the number `resident` */
+    uint64_t resident;
     uint64_t bytes;
     loom_arena *arena;
     Wire__Value *value; /* header: shapes of the leaves */
@@ -28,6 +33,9 @@ LOOM_MUST_USE loom_status *loom_held_object_create(const Wire__Object *wire, loo
  * <number>.obj, and owned. One reference. On an error the file is where it was. */
 LOOM_MUST_USE loom_status *loom_held_object_adopt(const Wire__Object *wire, char *const *folders, size_t n_folders,
                                                   uint64_t number, loom_held_object **object);
+/* A value that `worker` keeps in its memory. One reference. */
+LOOM_MUST_USE loom_status *loom_held_object_resident(const Wire__Object *wire, struct loom_worker *worker,
+                                                     loom_held_object **object);
 /* The folder among `folders` that the file is in itself, not in one below it; NULL: in none. */
 const char *loom_folder_of(const char *path, char *const *folders, size_t n_folders);
 loom_held_object *loom_held_object_ref(loom_held_object *object);

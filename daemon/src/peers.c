@@ -198,6 +198,7 @@ void loom_worker_lost(loom_worker *w, const char *why) {
             }
         }
     }
+    loom_deferred_lost(w);
     for (size_t i = 0; i < w->n_folders; i++) {
         loom_remove_tree(w->folders[i]); /* what it wrote and nobody has accepted */
         free(w->folders[i]);

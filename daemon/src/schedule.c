@@ -1,7 +1,7 @@
 /* Who works on what next.
  *
  * For a worker with room, jobs are asked in turn, and a job's running stages in order:
- *   ARRAY, WHOLE   one lease, to a worker that does nothing else;
+ *   ARRAY, WHOLE   one lease, to a worker that does nothing else; to the one that has an input in its memory;
  *   TRAVERSAL      1. blocks: a contiguous run that goes on where the worker's last one ended if it can. Where partial
  *                     results merge with neighbours only, a newcomer starts in the middle of the longest free run, so
  *                     that each worker's blocks stay one stretch; else at the first free block.
@@ -80,6 +80,12 @@ static loom_status *tell_task(const loom_task *task, const extras *more) {
     }
     wire.has_output = true;
     wire.output = task->output;
+    uint32_t *resident = loom_xcalloc((size_t)task->stage->graph->n_outputs + 1, sizeof *resident);
+    wire.resident = resident;
+    if (task->kind == WIRE__TASK_KIND__DELTA) {
+        wire.n_resident = loom_resident_outputs(task, resident);
+        loom_resident_promise(task, resident, wire.n_resident);
+    }
     if (more) {
         wire.n_lengths = more->n_lengths;
         wire.lengths = more->lengths;
@@ -87,7 +93,9 @@ static loom_status *tell_task(const loom_task *task, const extras *more) {
     Wire__Message message = WIRE__MESSAGE__INIT;
     message.body_case = WIRE__MESSAGE__BODY_TASK;
     message.task = &wire;
-    return loom_daemon_send_packet(task->worker->daemon, &task->worker->peer, loom_packet_create(&message));
+    loom_packet *packet = loom_packet_create(&message);
+    free(resident);
+    return loom_daemon_send_packet(task->worker->daemon, &task->worker->peer, packet);
 }
 
 /* Where that is not possible the job fails, and the task is gone. */
@@ -348,6 +356,8 @@ static bool finish(loom_job_stage *stage, loom_worker *w) {
 
 static bool run_array(loom_job_stage *stage, loom_worker *w) {
     if (stage->running || w->tasks.n) return false;
+    const loom_worker *reader = loom_resident_reader(stage);
+    if (reader && reader != w) return false;
     loom_job_plan *plan = loom_plan_for(stage, 0, w);
     if (!plan) return false;
     bool whole = stage->graph->kind == LOOM_STAGE_WHOLE;

@@ -14,12 +14,16 @@ static void unref_all(loom_held_object **objects, size_t n) {
     free(objects);
 }
 
+static loom_status *take_object(loom_worker *w, const Wire__Object *wire, loom_held_object **object) {
+    if (wire->has_resident) return loom_held_object_resident(wire, w, object);
+    return loom_held_object_adopt(wire, w->folders, w->n_folders, loom_daemon_next_id(w->daemon), object);
+}
+
 /* The objects of all parts, or none: then what was moved is gone, and the rest is where it was. */
-static loom_status *take_objects(const loom_worker *w, const Wire__TaskDone *done, loom_held_object ***taken) {
+static loom_status *take_objects(loom_worker *w, const Wire__TaskDone *done, loom_held_object ***taken) {
     loom_held_object **objects = loom_xcalloc(done->n_parts + 1, sizeof *objects);
     for (size_t i = 0; i < done->n_parts; i++) {
-        loom_status *status = loom_held_object_adopt(done->parts[i]->object, w->folders, w->n_folders,
-                                                     loom_daemon_next_id(w->daemon), &objects[i]);
+        loom_status *status = take_object(w, done->parts[i]->object, &objects[i]);
         if (!status) continue;
         unref_all(objects, i);
         return status;
@@ -55,7 +59,8 @@ static void insert_piece(loom_list *pieces, loom_piece *piece) {
 
 /* ---- stages ---- */
 
-static void check_stage_done(loom_job_stage *stage) {
+void loom_stage_check_done(loom_job_stage *stage) {
+    if (stage->deferred.worker) return;
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
         const loom_stage_output *o = &stage->outputs[i];
         if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM) {
@@ -68,7 +73,7 @@ static void check_stage_done(loom_job_stage *stage) {
     loom_job_stage_done(stage);
 }
 
-static void set_slot(loom_job_stage *stage, uint32_t output, loom_held_object *object) {
+void loom_stage_set_slot(loom_job_stage *stage, uint32_t output, loom_held_object *object) {
     stage->outputs[output].done = true;
     loom_job_slot(stage->job, stage->graph->outputs[output].slot, object);
 }
@@ -77,9 +82,9 @@ void loom_stage_take_piece(loom_job_stage *stage, uint32_t output) {
     loom_list *pieces = &stage->outputs[output].pieces;
     loom_piece *piece = pieces->at[0];
     loom_list_remove(pieces, piece);
-    set_slot(stage, output, loom_held_object_ref(piece->object));
+    loom_stage_set_slot(stage, output, loom_held_object_ref(piece->object));
     free_piece(piece);
-    check_stage_done(stage);
+    loom_stage_check_done(stage);
 }
 
 void loom_stage_send_parts(loom_job_stage *stage) {
@@ -125,7 +130,7 @@ void loom_stage_part_acknowledged(loom_job *job, uint64_t first_block) {
             loom_list_remove(&o->pieces, piece);
             free_piece(piece);
             o->unacknowledged--;
-            if (stage->state == LOOM_STAGE_RUNNING) check_stage_done(stage);
+            if (stage->state == LOOM_STAGE_RUNNING) loom_stage_check_done(stage);
             loom_daemon_changed(job->daemon);
             return;
         }
@@ -298,10 +303,15 @@ static loom_status *store_delta(const loom_job_stage *stage, loom_epoch epoch, u
     return status;
 }
 
-/* Takes the references. */
+/* Takes the references. An output that is done already was read before another one, which had stayed with a worker, was
+ * lost. */
 static void add_pieces(loom_job_stage *stage, const Wire__TaskDone *done, loom_held_object **objects) {
     for (size_t i = 0; i < done->n_parts; i++) {
         const Wire__TaskPart *part = done->parts[i];
+        if (stage->outputs[part->output].done) {
+            loom_held_object_unref(objects[i]);
+            continue;
+        }
         loom_piece *piece = loom_xcalloc(1, sizeof *piece);
         *piece = (loom_piece){.stretch = {(int64_t)part->first_block, (int64_t)part->n_blocks}, .object = objects[i]};
         insert_piece(&stage->outputs[part->output].pieces, piece);
@@ -313,8 +323,14 @@ static void add_pieces(loom_job_stage *stage, const Wire__TaskDone *done, loom_h
 static loom_status *accept_blocks(loom_task *task, const Wire__TaskDone *done, const loom_stretch *blocks) {
     loom_job_stage *stage = task->stage;
     loom_held_object **objects;
+    size_t n_residents;
+    LOOM_TRY(loom_resident_check(task, done, &n_residents));
     LOOM_TRY(loom_ledger_check_delta(stage->ledger, task->epoch, blocks, done->n_blocks));
     LOOM_TRY(take_objects(task->worker, done, &objects));
+    if (n_residents) {
+        loom_stage_defer(task, blocks, done, objects);
+        return NULL;
+    }
     uint64_t delta = loom_daemon_next_id(stage->job->daemon);
     loom_status *status = store_delta(stage, task->epoch, delta, blocks, done, objects);
     if (status) {
@@ -344,10 +360,10 @@ static void delta_done(loom_task *task, const Wire__TaskDone *done) {
     task->seat->last_handover = done->handover;
     loom_status *status = done->status ? loom_wire_status_restore(done->status) : accept_delta(task, done);
     if (!status) {
-        if (done->n_blocks) stage->job->deaths = 0;
+        if (done->n_blocks && !stage->deferred.worker) stage->job->deaths = 0;
         if (stage->streams_out) {
             loom_stage_send_parts(stage);
-            check_stage_done(stage);
+            loom_stage_check_done(stage);
         }
         return;
     }
@@ -405,7 +421,7 @@ static loom_status *empty_done(loom_task *task, const Wire__TaskDone *done) {
         loom_stage_send_parts(stage);
         return NULL;
     }
-    set_slot(stage, task->output, object);
+    loom_stage_set_slot(stage, task->output, object);
     return NULL;
 }
 
@@ -426,7 +442,7 @@ static loom_status *array_done(loom_task *task, const Wire__TaskDone *done) {
     loom_held_object **objects;
     LOOM_TRY(check_array(task->stage, done));
     LOOM_TRY(take_objects(task->worker, done, &objects));
-    for (size_t i = 0; i < done->n_parts; i++) set_slot(task->stage, done->parts[i]->output, objects[i]);
+    for (size_t i = 0; i < done->n_parts; i++) loom_stage_set_slot(task->stage, done->parts[i]->output, objects[i]);
     free(objects);
     return NULL;
 }
@@ -516,7 +532,7 @@ static void take_answer(loom_task *task, const Wire__TaskDone *done) {
     bool value = task->kind == WIRE__TASK_KIND__EMPTY || stage->graph->kind != LOOM_STAGE_TRAVERSAL;
     loom_task_drop(task);
     if (w->tasks.n) ((loom_task *)w->tasks.at[0])->progressed = loom_seconds(); /* it begins only now */
-    if (value && stage->state == LOOM_STAGE_RUNNING && !done->status) check_stage_done(stage);
+    if (value && stage->state == LOOM_STAGE_RUNNING && !done->status) loom_stage_check_done(stage);
 }
 
 void loom_task_done(loom_daemon *d, loom_worker *w, const Wire__TaskDone *done) {

@@ -75,6 +75,8 @@ loom_span loom_status_span(const loom_status *status);
 size_t loom_status_notes(const loom_status *status);
 const char *loom_status_note_at(const loom_status *status, size_t index);
 void loom_status_free(loom_status *status); /* NULL is fine */
+/* With its notes, without its place in a program. NULL of NULL. */
+LOOM_MUST_USE loom_status *loom_status_copy(const loom_status *status);
 
 /* "error: file:line:column: message" and the notes, one a line, as users see it. */
 void loom_status_print(const loom_status *status, FILE *to);

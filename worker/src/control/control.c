@@ -267,7 +267,9 @@ static void on_open_run(loom_control *c, loom_incoming *in) {
     }
     run->n_inputs = (uint32_t)open->n_inputs;
     run->inputs = loom_xcalloc((size_t)run->n_inputs + 1, sizeof *run->inputs);
-    for (uint32_t i = 0; i < run->n_inputs; i++) run->inputs[i] = loom_xstrdup(open->inputs[i]->path);
+    for (uint32_t i = 0; i < run->n_inputs; i++) {
+        run->inputs[i] = (loom_work_input){loom_xstrdup(open->inputs[i]->path), open->inputs[i]->resident};
+    }
     run->constants = loom_xcalloc((size_t)run->n_streams + 1, sizeof(loom_value *));
     run->has_constants = loom_xcalloc((size_t)run->n_streams + 1, sizeof *run->has_constants);
     if (open->n_segments) {
@@ -344,6 +346,9 @@ static bool task_makes_sense(const Wire__Task *task, const loom_work_run *run) {
         return false;
     }
     if (task->kind == WIRE__TASK_KIND__MERGE && task->n_objects != 2) return false;
+    for (size_t i = 0; i < task->n_resident; i++) {
+        if (task->resident[i] >= stage->n_outputs) return false;
+    }
     if (task->kind == WIRE__TASK_KIND__WHOLE) return task->n_lengths == stage->n_streams;
     if (task->kind != WIRE__TASK_KIND__FOLD) return true;
     return task->n_blocks > 0 && task->count > 0 && task->first <= INT64_MAX &&
@@ -357,6 +362,7 @@ static void on_task(loom_control *c, const Wire__Task *task) {
         refuse_task(c, task, run ? "a task that makes no sense" : "a task of an unknown run");
         return;
     }
+    uint32_t n_outputs = run->job->graph->stages[run->stage].n_outputs;
     loom_item *item = loom_xcalloc(1, sizeof *item);
     item->kind = LOOM_ITEM_TASK;
     item->what = task->kind;
@@ -372,6 +378,10 @@ static void on_task(loom_control *c, const Wire__Task *task) {
     item->block = (int64_t)task->block;
     item->output = task->output;
     if (task->kind == WIRE__TASK_KIND__WHOLE) plan_whole(item, task);
+    if (task->kind == WIRE__TASK_KIND__DELTA) {
+        item->may_stay = loom_xcalloc((size_t)n_outputs + 1, sizeof *item->may_stay);
+        for (size_t i = 0; i < task->n_resident; i++) item->may_stay[task->resident[i]] = true;
+    }
     for (size_t i = 0; i < task->n_objects; i++)
         item->objects[item->n_objects++] = loom_xstrdup(task->objects[i]->path);
     pthread_mutex_lock(&c->lock);

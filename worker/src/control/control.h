@@ -61,6 +61,7 @@ typedef struct loom_control_options {
 LOOM_MUST_USE loom_status *loom_control_run(const loom_control_options *options);
 
 typedef struct loom_control loom_control;
+typedef struct loom_resident loom_resident;
 
 /* ---- jobs and runs ---- */
 
@@ -78,6 +79,11 @@ typedef struct loom_work_job {
     struct loom_feed *feed; /* main thread; NULL when closed */
 } loom_work_job;
 
+typedef struct loom_work_input {
+    char *path;
+    uint64_t resident; /* not 0: instead of the path, what stays here under this number (results.h) */
+} loom_work_input;
+
 typedef struct loom_folded {
     int64_t first, n;
 } loom_folded;
@@ -91,7 +97,7 @@ typedef struct loom_work_run {
     char *plan, *object;
     size_t plan_length, object_length;
     uint32_t n_inputs, n_streams;
-    char **inputs;      /* paths */
+    loom_work_input *inputs;
     uint32_t *segments; /* by stream; NULL: an empty stream */
     bool *has_constants;
     loom_value **constants;     /* under lock until none is pending */
@@ -137,6 +143,7 @@ typedef struct loom_item {
     Wire__Epoch epoch;
     int64_t first_block, n_blocks, first, count, block;
     uint32_t output;
+    bool *may_stay; /* DELTA: by output */
     char *objects[2];
     size_t n_objects;
     int64_t *lengths; /* WHOLE: by stream */
@@ -180,6 +187,10 @@ struct loom_control {
     size_t n_spools;
     bool waiting; /* the working thread, for what a client serves */
     bool stopping, thread_ended;
+
+    /* working thread */
+    loom_resident *residents;
+    uint64_t last_resident;
 
     loom_executor *executor; /* made before the thread starts */
     uint64_t memory;

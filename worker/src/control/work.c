@@ -3,21 +3,13 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "control/control.h"
+#include "control/results.h"
 #include "proto/value_codec.h"
 #include "proto/wire.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* What became of a task, on its way into a message. */
-typedef struct outcome {
-    loom_arena *arena;
-    Wire__TaskDone done;
-    LOOM_VEC(Wire__TaskPart *) parts;
-    LOOM_VEC(Wire__BlockRun *) blocks;
-    loom_status *status;
-} outcome;
 
 static void wake(loom_control *c) {
     uv_async_send(&c->woken);
@@ -33,12 +25,13 @@ void loom_item_free(loom_item *item) {
     }
     for (size_t i = 0; i < item->n_objects; i++) free(item->objects[i]);
     free(item->lengths);
+    free(item->may_stay);
     free(item);
 }
 
 void loom_work_run_free(loom_work_run *run) {
     loom_run_destroy(run->run);
-    for (uint32_t i = 0; i < run->n_inputs; i++) free(run->inputs[i]);
+    for (uint32_t i = 0; i < run->n_inputs; i++) free(run->inputs[i].path);
     for (uint32_t i = 0; i < run->n_streams; i++) loom_value_unref(run->constants[i]);
     for (size_t i = 0; i < run->n_reported; i++) free((char *)run->reported[i].label);
     loom_status_free(run->broken);
@@ -81,13 +74,6 @@ static loom_status *source_of(loom_work_run *run, uint32_t stream, loom_source *
     return NULL;
 }
 
-static loom_status *copy_status(const loom_status *from) {
-    if (!from) return NULL;
-    loom_status *copy = loom_error(loom_status_code(from), "%s", loom_status_message(from));
-    for (size_t i = 0; i < loom_status_notes(from); i++) loom_status_note(copy, "%s", loom_status_note_at(from, i));
-    return copy;
-}
-
 /* Constants that are served arrive by the main thread; those of files are read here. */
 static loom_status *gather_constants(loom_control *c, loom_work_run *run) {
     pthread_mutex_lock(&c->lock);
@@ -95,7 +81,7 @@ static loom_status *gather_constants(loom_control *c, loom_work_run *run) {
     while (run->constants_pending && !run->job->closed && !c->stopping) pthread_cond_wait(&c->changed, &c->lock);
     c->waiting = false;
     /* Kept: every task of the run fails for the same reason. */
-    loom_status *status = copy_status(run->broken);
+    loom_status *status = loom_status_copy(run->broken);
     if (!status && run->constants_pending) status = loom_error(LOOM_E_CANCELLED, "cancelled");
     pthread_mutex_unlock(&c->lock);
     for (uint32_t i = 0; run->segments && i < run->n_streams && !status; i++) {
@@ -116,7 +102,7 @@ static loom_status *create_run(loom_control *c, loom_work_run *run) {
     LOOM_TRY(gather_constants(c, run));
     loom_value **inputs = loom_xcalloc((size_t)run->n_inputs + 1, sizeof *inputs);
     loom_status *status = NULL;
-    for (uint32_t i = 0; i < run->n_inputs && !status; i++) status = loom_object_map(run->inputs[i], &inputs[i]);
+    for (uint32_t i = 0; i < run->n_inputs && !status; i++) status = loom_input_open(c, &run->inputs[i], &inputs[i]);
     loom_run_description description = {.program = run->job->program,
                                         .program_length = run->job->program_length,
                                         .graph = run->job->graph,
@@ -175,78 +161,10 @@ static bool same_epoch(const Wire__Epoch *a, const Wire__Epoch *b) {
     return a->incarnation == b->incarnation && a->counter == b->counter;
 }
 
-/* ---- results ---- */
-
-/* Results that take more than this part of the memory together go to a disk: mapped there, they can be taken from
- * memory again. */
-#define LOOM_OBJECT_SHARE 4
-
-/* Folders for results, in order of preference, as they are now. */
-static char **spools_now(loom_control *c, size_t *n) {
-    pthread_mutex_lock(&c->lock);
-    *n = c->n_spools;
-    char **spools = loom_xcalloc(*n + 1, sizeof *spools);
-    for (size_t i = 0; i < *n; i++) spools[i] = loom_xstrdup(c->spools[i]);
-    pthread_mutex_unlock(&c->lock);
-    return spools;
-}
-
-/* An object that is like `shape`. */
-static void note_part(outcome *o, uint32_t output, int64_t first, int64_t n, const loom_value *shape,
-                      loom_object *object) {
-    Wire__Object *wire = LOOM_NEW(o->arena, Wire__Object);
-    wire__object__init(wire);
-    wire->path = loom_arena_strdup(o->arena, object->path);
-    wire->bytes = object->bytes;
-    wire->value = loom_wire_value(o->arena, shape);
-    /* The header points into the value, which may go before the message is packed. */
-    for (size_t i = 0; i < wire->value->n_leaves; i++) {
-        Wire__Leaf *leaf = wire->value->leaves[i];
-        int64_t *extents = LOOM_NEW_ARRAY(o->arena, int64_t, leaf->n_extents);
-        if (leaf->n_extents) memcpy(extents, leaf->extents, leaf->n_extents * sizeof *extents);
-        leaf->extents = extents;
-        leaf->name = loom_arena_strdup(o->arena, leaf->name);
-    }
-    free(object->path);
-    Wire__TaskPart *part = LOOM_NEW(o->arena, Wire__TaskPart);
-    wire__task_part__init(part);
-    part->output = output;
-    part->first_block = (uint64_t)first;
-    part->n_blocks = (uint64_t)n;
-    part->object = wire;
-    LOOM_PUSH(o->arena, o->parts, part);
-}
-
-/* What `values` are one after another: one value, unless they are collected. */
-static loom_status *add_joined(loom_control *c, outcome *o, uint32_t output, int64_t first, int64_t n,
-                               loom_value *const *values, size_t n_values) {
-    size_t n_spools;
-    char **spools = spools_now(c, &n_spools);
-    loom_object object;
-    loom_value *shape = NULL;
-    loom_status *status = NULL;
-    uint64_t most = c->memory / LOOM_OBJECT_SHARE;
-    if (n_values == 1) {
-        status = loom_object_write((const char *const *)spools, n_spools, most, values[0], &object);
-        shape = status ? NULL : loom_value_ref(values[0]);
-    } else {
-        status = loom_object_join((const char *const *)spools, n_spools, most, values, n_values, &object, &shape);
-    }
-    for (size_t i = 0; i < n_spools; i++) free(spools[i]);
-    free(spools);
-    if (status) return status;
-    note_part(o, output, first, n, shape, &object);
-    loom_value_unref(shape);
-    return NULL;
-}
-
-static loom_status *add_part(loom_control *c, outcome *o, uint32_t output, int64_t first, int64_t n,
-                             loom_value *value) {
-    return add_joined(c, o, output, first, n, &value, 1);
-}
+/* ---- answers ---- */
 
 /* Seconds by label since the last report. */
-static void add_times(outcome *o, loom_work_run *run) {
+static void add_times(loom_outcome *o, loom_work_run *run) {
     if (!run->run) return;
     const loom_run_time *times;
     size_t n = loom_run_times(run->run, &times);
@@ -268,7 +186,7 @@ static void add_times(outcome *o, loom_work_run *run) {
     }
 }
 
-static loom_packet *pack_outcome(const loom_item *item, outcome *o) {
+static loom_packet *pack_outcome(const loom_item *item, loom_outcome *o) {
     o->done.task = item->task;
     o->done.job = item->job->id;
     o->done.run = item->run->id;
@@ -285,19 +203,12 @@ static loom_packet *pack_outcome(const loom_item *item, outcome *o) {
     return loom_packet_create(&message);
 }
 
-/* The objects of parts that nobody will be told of. */
-static void take_back(outcome *o) {
-    for (size_t i = 0; i < o->parts.count; i++) unlink(o->parts.at[i]->object->path);
-    o->parts.count = o->blocks.count = 0;
-    o->done.n_times = 0;
-}
-
-static void send_outcome(loom_control *c, const loom_item *item, outcome *o) {
+static void send_outcome(loom_control *c, const loom_item *item, loom_outcome *o) {
     loom_packet *packet = pack_outcome(item, o);
     loom_status *refused = loom_packet_check(packet);
     if (refused) {
         loom_packet_destroy(packet);
-        take_back(o);
+        loom_results_take_back(c, o);
         loom_status_free(o->status);
         o->status = loom_status_note(refused, "in the answer to a task: it has too many parts or columns");
         packet = pack_outcome(item, o);
@@ -315,7 +226,7 @@ static void send_outcome(loom_control *c, const loom_item *item, outcome *o) {
 /* ---- blocks ---- */
 
 /* The next chunk of an item when it is there. NULL: the job was closed, or there are no more. */
-static loom_chunk *wait_chunk(loom_control *c, loom_item *item, outcome *o) {
+static loom_chunk *wait_chunk(loom_control *c, loom_item *item, loom_outcome *o) {
     double before = loom_seconds();
     pthread_mutex_lock(&c->lock);
     c->waiting = true;
@@ -405,7 +316,7 @@ static loom_status *fold_singly(loom_control *c, loom_item *item, const loom_chu
     return status;
 }
 
-static loom_status *fold_chunk(loom_control *c, loom_item *item, loom_chunk *chunk, outcome *o) {
+static loom_status *fold_chunk(loom_control *c, loom_item *item, loom_chunk *chunk, loom_outcome *o) {
     if (chunk->status) {
         loom_status *status = chunk->status;
         chunk->status = NULL;
@@ -430,7 +341,7 @@ static loom_status *fold_chunk(loom_control *c, loom_item *item, loom_chunk *chu
     return status;
 }
 
-static loom_status *fold(loom_control *c, loom_item *item, outcome *o) {
+static loom_status *fold(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_work_run *run = item->run;
     /* What is in there of another epoch was fenced: nobody asked for it while it was current. */
     if (run->epoch.counter && !same_epoch(&run->epoch, &item->epoch)) drop_run(run);
@@ -455,22 +366,27 @@ static loom_status *fold(loom_control *c, loom_item *item, outcome *o) {
 /* ---- deltas, merges, values ---- */
 
 /* Where order matters an output without content for some blocks still has a place there. */
-static loom_status *put_part(loom_control *c, loom_work_run *run, const loom_delta_part *part, uint32_t output,
-                             outcome *o) {
-    if (part->outputs[output]) return add_part(c, o, output, part->first_block, part->n_blocks, part->outputs[output]);
+static loom_status *put_part(loom_control *c, const loom_item *item, const loom_delta_part *part, uint32_t output,
+                             loom_outcome *o) {
+    loom_work_run *run = item->run;
+    loom_value *value = part->outputs[output];
+    if (value && item->may_stay[output]) {
+        return loom_results_keep(c, o, item->job, output, part->first_block, part->n_blocks, value);
+    }
+    if (value) return loom_results_add(c, o, output, part->first_block, part->n_blocks, value);
     const loom_graph_output *to = &stage_of(run)->outputs[output];
     if (!loom_merges_in_order(to->kind, to->order)) return NULL;
     loom_value *empty;
     LOOM_TRY(loom_run_empty(run->run, output, &empty));
-    loom_status *status = add_part(c, o, output, part->first_block, part->n_blocks, empty);
+    loom_status *status = loom_results_add(c, o, output, part->first_block, part->n_blocks, empty);
     loom_value_unref(empty);
     return status;
 }
 
-static loom_status *write_delta(loom_control *c, loom_item *item, const loom_delta *delta, outcome *o) {
+static loom_status *write_delta(loom_control *c, loom_item *item, const loom_delta *delta, loom_outcome *o) {
     for (size_t p = 0; p < delta->n_parts; p++) {
         for (uint32_t j = 0; j < delta->n_outputs; j++) {
-            LOOM_TRY(put_part(c, item->run, &delta->parts[p], j, o));
+            LOOM_TRY(put_part(c, item, &delta->parts[p], j, o));
         }
     }
     return NULL;
@@ -482,7 +398,7 @@ static int by_first(const void *a, const void *b) {
 }
 
 /* As maximal runs of blocks, which is how an ordered output's parts are cut. */
-static void list_blocks(loom_work_run *run, outcome *o) {
+static void list_blocks(loom_work_run *run, loom_outcome *o) {
     size_t n = 0;
     if (run->n_folded) qsort(run->folded, run->n_folded, sizeof *run->folded, by_first);
     for (size_t i = 0; i < run->n_folded; i++) {
@@ -503,7 +419,7 @@ static void list_blocks(loom_work_run *run, outcome *o) {
     run->n_folded = 0;
 }
 
-static loom_status *hand_over(loom_control *c, loom_item *item, outcome *o) {
+static loom_status *hand_over(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_work_run *run = item->run;
     if (!run->run || !same_epoch(&run->epoch, &item->epoch)) {
         return loom_error(LOOM_E_DENIED, "there is nothing of this epoch");
@@ -521,19 +437,19 @@ static loom_status *hand_over(loom_control *c, loom_item *item, outcome *o) {
 
 /* What is collected is written one after the other, without a copy in memory: there may be as much as the stream is
  * long. */
-static loom_status *merge_mapped(loom_control *c, loom_item *item, loom_value *const *pair, outcome *o) {
+static loom_status *merge_mapped(loom_control *c, loom_item *item, loom_value *const *pair, loom_outcome *o) {
     if (stage_of(item->run)->outputs[item->output].kind == LOOM_OUT_COLLECT)
-        return add_joined(c, o, item->output, 0, 0, pair, 2);
+        return loom_results_join(c, o, item->output, 0, 0, pair, 2);
     loom_value *merged;
     double before = loom_seconds();
     LOOM_TRY(loom_run_merge(item->run->run, item->output, pair[0], pair[1], &merged));
     o->done.compute += loom_seconds() - before;
-    loom_status *status = add_part(c, o, item->output, 0, 0, merged);
+    loom_status *status = loom_results_add(c, o, item->output, 0, 0, merged);
     loom_value_unref(merged);
     return status;
 }
 
-static loom_status *merge(loom_control *c, loom_item *item, outcome *o) {
+static loom_status *merge(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_value *pair[2] = {NULL, NULL};
     loom_status *status = loom_object_map(item->objects[0], &pair[0]);
     if (!status) status = loom_object_map(item->objects[1], &pair[1]);
@@ -545,13 +461,13 @@ static loom_status *merge(loom_control *c, loom_item *item, outcome *o) {
     return status;
 }
 
-static loom_status *empty(loom_control *c, loom_item *item, outcome *o) {
+static loom_status *empty(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_value *value;
     double before = loom_seconds();
     LOOM_TRY(loom_run_empty(item->run->run, item->output, &value));
     o->done.compute += loom_seconds() - before;
     before = loom_seconds();
-    loom_status *status = add_part(c, o, item->output, 0, 0, value);
+    loom_status *status = loom_results_add(c, o, item->output, 0, 0, value);
     o->done.handover += loom_seconds() - before;
     loom_value_unref(value);
     return status;
@@ -560,7 +476,7 @@ static loom_status *empty(loom_control *c, loom_item *item, outcome *o) {
 typedef struct puller {
     loom_control *control;
     loom_item *item;
-    outcome *outcome;
+    loom_outcome *outcome;
 } puller;
 
 static loom_status *take_pulled(puller *p, loom_chunk *chunk, loom_value **streams) {
@@ -589,8 +505,9 @@ static loom_status *pull(void *context, int64_t block, loom_value **streams, boo
     return status;
 }
 
-static loom_status *array(loom_control *c, loom_item *item, outcome *o) {
+static loom_status *try_array(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_work_run *run = item->run;
+    if (!run->run) LOOM_TRY(create_run(c, run));
     uint32_t n = stage_of(run)->n_outputs;
     loom_value **outputs = loom_xcalloc((size_t)n + 1, sizeof *outputs);
     puller p = {c, item, o};
@@ -598,33 +515,45 @@ static loom_status *array(loom_control *c, loom_item *item, outcome *o) {
     loom_status *status = loom_run_array(run->run, pull, &p, outputs);
     o->done.compute += loom_seconds() - before - o->done.wait;
     before = loom_seconds();
-    for (uint32_t i = 0; i < n && !status; i++) status = add_part(c, o, i, 0, 0, outputs[i]);
+    for (uint32_t i = 0; i < n && !status; i++) status = loom_results_add(c, o, i, 0, 0, outputs[i]);
     o->done.handover += loom_seconds() - before;
     unref_all(outputs, n);
     return status;
 }
 
+/* Where memory is out beside inputs that stayed in it, these make room. */
+static loom_status *array(loom_control *c, loom_item *item, loom_outcome *o) {
+    loom_status *status = try_array(c, item, o);
+    if (loom_status_code(status) != LOOM_E_MEMORY) return status;
+    drop_run(item->run);
+    if (!loom_residents_write(c, item->run, true)) return status;
+    loom_status_free(status);
+    loom_results_take_back(c, o);
+    return try_array(c, item, o);
+}
+
 /* ---- items ---- */
 
-static loom_status *do_task(loom_control *c, loom_item *item, outcome *o) {
+static loom_status *do_task(loom_control *c, loom_item *item, loom_outcome *o) {
     switch (item->what) {
     case WIRE__TASK_KIND__FOLD: return fold(c, item, o);
     case WIRE__TASK_KIND__DELTA: return hand_over(c, item, o);
     default: break;
     }
+    if (item->what == WIRE__TASK_KIND__ARRAY || item->what == WIRE__TASK_KIND__WHOLE) return array(c, item, o);
     if (!item->run->run) LOOM_TRY(create_run(c, item->run));
-    switch (item->what) {
-    case WIRE__TASK_KIND__MERGE: return merge(c, item, o);
-    case WIRE__TASK_KIND__EMPTY: return empty(c, item, o);
-    default: return array(c, item, o);
-    }
+    return item->what == WIRE__TASK_KIND__MERGE ? merge(c, item, o) : empty(c, item, o);
 }
 
 static void run_task(loom_control *c, loom_item *item) {
-    outcome o = {.arena = loom_arena_create(0)};
+    loom_outcome o = {.arena = loom_arena_create(0)};
     wire__task_done__init(&o.done);
+    loom_residents_write(c, item->run, false);
     o.status = do_task(c, item, &o);
     add_times(&o, item->run);
+    /* A traversal's buffers make room for who reads what stays; what has been read goes at once. */
+    bool read = item->what == WIRE__TASK_KIND__ARRAY && !o.status && loom_residents_read(c, item->run);
+    if (read || o.kept) drop_run(item->run);
     send_outcome(c, item, &o);
     loom_status_free(o.status);
     loom_arena_destroy(o.arena);
@@ -640,6 +569,7 @@ static void do_item(loom_control *c, loom_item *item, bool skip) {
         break;
     case LOOM_ITEM_CLOSE_RUN: loom_work_run_free(item->run); break;
     case LOOM_ITEM_CLOSE_JOB:
+        loom_residents_forget(c, item->job);
         while (item->runs) {
             loom_work_run *run = item->runs;
             item->runs = run->next;

@@ -1,0 +1,159 @@
+/* Values that stay with the worker that made them.
+ *
+ * Mostly one worker has folded all of a traversal, and the array stage that reads the result runs there too: then what
+ * was added up need not be written for it to be read again. The daemon says which outputs may stay where the epoch is
+ * the whole result, and where one array stage, of the same turn, is all that reads them. Such a delta is not accepted
+ * when it comes. Its values fill their slots, so that the array stage gets its plan and goes to that worker; with the
+ * array stage's answer the values have been read, and the delta is accepted. A worker that dies in between loses what
+ * it had folded, as if it had never handed it over: the epoch is fenced, and the array stage waits for its input again.
+ * Values of the same delta that were files stay as they are: each output has every block in it once, whether or not
+ * another one was made twice.
+ */
+#include "common/log.h"
+#include "daemon.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* What is streamed out goes to the client, and what is collected grows with the stream: these are written. */
+static bool is_added_up(loom_output_kind kind) {
+    return kind == LOOM_OUT_FOLD || kind == LOOM_OUT_REDUCE || kind == LOOM_OUT_PERMUTE;
+}
+
+/* The stage that reads the output, where that is all that does. */
+static loom_job_stage *sole_reader(const loom_job_stage *stage, uint32_t output) {
+    uint32_t reader = stage->job->sole_reader[stage->graph->outputs[output].slot];
+    return reader == LOOM_NONE_STAGE ? NULL : &stage->job->stages[reader];
+}
+
+/* Once a worker has died at a job, what the next one adds up is written, so that it need not be added up again and
+ * again. All that an array stage reads in memory has to be in the memory of one worker. */
+size_t loom_resident_outputs(const loom_task *delta, uint32_t *outputs) {
+    const loom_job_stage *stage = delta->stage;
+    int64_t n_blocks = stage->blocks->n_blocks;
+    if (stage->streams_out || stage->job->deaths || loom_ledger_held(stage->ledger, delta->epoch) != n_blocks) return 0;
+    size_t n = 0;
+    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
+        const loom_job_stage *reader = sole_reader(stage, i);
+        if (!reader || !is_added_up(stage->graph->outputs[i].kind)) continue;
+        if (!reader->reads_at || reader->reads_at == delta->worker) outputs[n++] = i;
+    }
+    return n;
+}
+
+void loom_resident_promise(const loom_task *delta, const uint32_t *outputs, size_t n) {
+    for (size_t i = 0; i < n; i++) sole_reader(delta->stage, outputs[i])->reads_at = delta->worker;
+}
+
+loom_status *loom_resident_check(const loom_task *delta, const Wire__TaskDone *done, size_t *n) {
+    const loom_job_stage *stage = delta->stage;
+    *n = 0;
+    for (size_t i = 0; i < done->n_parts; i++) {
+        if (!done->parts[i]->object->has_resident) continue;
+        const loom_job_stage *reader = sole_reader(stage, done->parts[i]->output);
+        bool allowed = reader && reader->reads_at == delta->worker &&
+                       is_added_up(stage->graph->outputs[done->parts[i]->output].kind);
+        if (!allowed) {
+            return loom_error(LOOM_E_PROTOCOL, "a delta with a value that may not stay with its worker");
+        }
+        ++*n;
+    }
+    uint64_t n_blocks = 0;
+    for (size_t i = 0; i < done->n_blocks; i++) n_blocks += done->blocks[i]->n;
+    if (*n && (stage->streams_out || done->n_parts != stage->graph->n_outputs ||
+               n_blocks != (uint64_t)stage->blocks->n_blocks)) {
+        return loom_error(LOOM_E_PROTOCOL, "a delta with values that stay with its worker is not the whole result");
+    }
+    return NULL;
+}
+
+const loom_worker *loom_resident_reader(const loom_job_stage *stage) {
+    for (uint32_t i = 0; i < stage->graph->n_inputs; i++) {
+        const loom_held_object *object = stage->job->slots[stage->graph->inputs[i]];
+        if (object && object->worker) return object->worker;
+    }
+    return NULL;
+}
+
+void loom_stage_defer(const loom_task *task, const loom_stretch *blocks, const Wire__TaskDone *done,
+                      loom_held_object **objects) {
+    loom_job_stage *stage = task->stage;
+    loom_deferred *d = &stage->deferred;
+    *d = (loom_deferred){.worker = task->worker, .epoch = task->epoch, .n_blocks = done->n_blocks};
+    d->blocks = loom_xcalloc(d->n_blocks + 1, sizeof *d->blocks);
+    memcpy(d->blocks, blocks, d->n_blocks * sizeof *d->blocks);
+    for (size_t i = 0; i < done->n_parts; i++) {
+        uint32_t output = done->parts[i]->output;
+        if (stage->outputs[output].done) {
+            loom_held_object_unref(objects[i]); /* of an earlier delta, of which another value was lost */
+        } else {
+            loom_stage_set_slot(stage, output, objects[i]);
+        }
+    }
+    free(objects);
+    loom_job_advance(stage->job);
+}
+
+void loom_deferred_clear(loom_deferred *deferred) {
+    free(deferred->blocks);
+    *deferred = (loom_deferred){0};
+}
+
+/* Whether a value of the stage is still to be read where it is. */
+static bool is_unread(const loom_job_stage *stage) {
+    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
+        const loom_held_object *object = stage->job->slots[stage->graph->outputs[i].slot];
+        if (object && object->worker) return true;
+    }
+    return false;
+}
+
+static loom_status *accept_deferred(loom_job_stage *stage) {
+    loom_job *job = stage->job;
+    loom_deferred *d = &stage->deferred;
+    LOOM_TRY(loom_ledger_check_delta(stage->ledger, d->epoch, d->blocks, d->n_blocks));
+    uint64_t delta = loom_daemon_next_id(job->daemon);
+    LOOM_TRY(loom_store_delta(job->daemon->store, job->id, stage->instance, d->epoch, delta, d->blocks, d->n_blocks,
+                              NULL, 0));
+    loom_ledger_accept(stage->ledger, d->epoch, d->blocks, d->n_blocks, delta);
+    loom_deferred_clear(d);
+    return NULL;
+}
+
+void loom_deferred_settle(loom_job *job) {
+    for (uint32_t i = 0; i < job->graph->n_stages && !job->ending; i++) {
+        loom_job_stage *stage = &job->stages[i];
+        if (!stage->deferred.worker || is_unread(stage)) continue;
+        loom_status *status = accept_deferred(stage);
+        if (status) {
+            loom_job_fail(job, status);
+        } else {
+            loom_stage_check_done(stage);
+        }
+    }
+}
+
+static void lose(loom_job_stage *stage) {
+    loom_job *job = stage->job;
+    loom_log(LOOM_LOG_INFO, "job %" PRIu64 ": what stage %u had added up is gone with its worker", job->id,
+             stage->index);
+    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
+        uint32_t slot = stage->graph->outputs[i].slot;
+        const loom_held_object *object = job->slots[slot];
+        if (!object || object->worker != stage->deferred.worker) continue;
+        loom_job_lose_slot(job, slot);
+        stage->outputs[i].done = false;
+        loom_job_stage_wait(&job->stages[job->sole_reader[slot]]);
+    }
+    loom_stage_fence(stage, stage->deferred.epoch, NULL, NULL);
+    loom_deferred_clear(&stage->deferred);
+}
+
+void loom_deferred_lost(const loom_worker *worker) {
+    for (size_t i = 0; i < worker->daemon->jobs.n; i++) {
+        loom_job *job = worker->daemon->jobs.at[i];
+        for (uint32_t s = 0; job->graph && !job->ending && s < job->graph->n_stages; s++) {
+            if (job->stages[s].deferred.worker == worker) lose(&job->stages[s]);
+            if (job->stages[s].reads_at == worker) job->stages[s].reads_at = NULL;
+        }
+    }
+}
