@@ -197,9 +197,9 @@ struct loom_job_stage {
     loom_stage_output *outputs;
     loom_deferred deferred;
     const loom_worker *reads_at; /* ARRAY: the one worker with which inputs may stay; NULL: none so far */
-    loom_task *running; /* ARRAY, WHOLE */
-    int64_t fail_block; /* blocks from here on are not leased any more; n_blocks: no error */
-    loom_status *error; /* of fail_block */
+    loom_task *running;          /* ARRAY, WHOLE */
+    int64_t fail_block;          /* blocks from here on are not leased any more; n_blocks: no error */
+    loom_status *error;          /* of fail_block */
     double array_seconds, handover_seconds;
     double started;
     int64_t releases;
@@ -330,8 +330,8 @@ void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in);
 void loom_job_fail(loom_job *job, loom_status *status); /* takes the status; the job ends */
 void loom_job_advance(loom_job *job);                   /* starts stages whose inputs are there, ends the job */
 void loom_job_stage_done(loom_job_stage *stage);
-void loom_job_stage_reset(loom_job_stage *stage);  /* for another turn */
-void loom_job_stage_wait(loom_job_stage *stage);   /* an array stage, of which an input is gone, begins again */
+void loom_job_stage_reset(loom_job_stage *stage); /* for another turn */
+void loom_job_stage_wait(loom_job_stage *stage);  /* an array stage, of which an input is gone, begins again */
 void loom_job_send_progress(loom_job *job);
 void loom_job_fill_progress(const loom_job *job, Wire__Progress *progress);
 void loom_job_remark(loom_job *job, const char *text);
@@ -345,7 +345,7 @@ void loom_job_prepare_slots(loom_job *job);                                 /* o
 void loom_job_slot(loom_job *job, uint32_t slot, loom_held_object *object); /* takes the reference */
 /* A reader in the body of `loop` has done with it. */
 void loom_job_use_slot(loom_job *job, uint32_t slot, uint32_t loop);
-void loom_job_lose_slot(loom_job *job, uint32_t slot); /* its value is gone and will be made again */
+void loom_job_lose_slot(loom_job *job, uint32_t slot);       /* its value is gone and will be made again */
 bool loom_job_is_active(const loom_job *job, uint32_t loop); /* in a turn, or no loop */
 /* Begins loops and turns, and ends them, as far as values are there; whether there was anything to do. */
 bool loom_job_advance_loops(loom_job *job);
@@ -380,7 +380,7 @@ const loom_worker *loom_resident_reader(const loom_job_stage *stage);
 /* The values are there for who reads them; takes the objects, one for each part. */
 void loom_stage_defer(const loom_task *task, const loom_stretch *blocks, const Wire__TaskDone *done,
                       loom_held_object **objects);
-void loom_deferred_settle(loom_job *job);    /* deltas of which the values have been read are accepted */
+void loom_deferred_settle(loom_job *job);           /* deltas of which the values have been read are accepted */
 void loom_deferred_lost(const loom_worker *worker); /* what stayed with it has to be made again */
 void loom_deferred_clear(loom_deferred *deferred);
 

@@ -233,8 +233,8 @@ static const loom_job_stage *running_stage(const loom_job *job) {
     const loom_job_stage *found = NULL;
     for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) {
         if (job->stages[i].state != LOOM_STAGE_RUNNING) continue;
-        bool traverses = job->stages[i].graph->kind == LOOM_STAGE_TRAVERSAL && !job->stages[i].deferred.worker;
-        if (!found || traverses) found = &job->stages[i];
+        if (job->stages[i].deferred.worker) continue; /* all of it is added up: the array stage that reads it runs */
+        if (!found || job->stages[i].graph->kind == LOOM_STAGE_TRAVERSAL) found = &job->stages[i];
     }
     return found;
 }

@@ -30,7 +30,9 @@ static loom_job_stage *sole_reader(const loom_job_stage *stage, uint32_t output)
 size_t loom_resident_outputs(const loom_task *delta, uint32_t *outputs) {
     const loom_job_stage *stage = delta->stage;
     int64_t n_blocks = stage->blocks->n_blocks;
-    if (stage->streams_out || stage->job->deaths || loom_ledger_held(stage->ledger, delta->epoch) != n_blocks) return 0;
+    if (stage->streams_out || stage->job->deaths || loom_ledger_held(stage->ledger, delta->epoch) != n_blocks) {
+        return 0;
+    }
     size_t n = 0;
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
         const loom_job_stage *reader = sole_reader(stage, i);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void describe(bench *b, loom_stage_kind kind) {
+static void describe(bench *b, loom_stage_kind kind, bool reader) {
     wire__stream__init(&b->stream);
     wire__segment__init(&b->segment);
     wire__stream_shape__init(&b->shape);
@@ -24,15 +24,31 @@ static void describe(bench *b, loom_stage_kind kind) {
                                             .slot = 1 + i,
                                             .merge = LOOM_NONE_FUNCTION};
     }
-    b->graph_stage = (loom_graph_stage){.kind = kind, .n_outputs = 2, .outputs = b->outputs, .label = "stage"};
+    b->graph_stages[0] = (loom_graph_stage){.kind = kind, .n_outputs = 2, .outputs = b->outputs, .label = "stage"};
+    b->read[0] = 1;
+    b->read_output = (loom_graph_output){.kind = LOOM_OUT_VALUE, .slot = 3, .merge = LOOM_NONE_FUNCTION};
+    b->graph_stages[1] = (loom_graph_stage){.kind = LOOM_STAGE_ARRAY,
+                                            .n_inputs = 1,
+                                            .inputs = b->read,
+                                            .n_outputs = 1,
+                                            .outputs = &b->read_output,
+                                            .label = "reader"};
     b->slots[0] = (loom_graph_slot){.name = "xs", .stream = true};
-    b->slots[1] = b->slots[2] = (loom_graph_slot){.name = "made"};
+    b->slots[1] = b->slots[2] = b->slots[3] = (loom_graph_slot){.name = "made"};
     if (traversal) {
-        b->graph_stage.n_streams = 1;
-        b->graph_stage.streams = b->traversed;
+        b->graph_stages[0].n_streams = 1;
+        b->graph_stages[0].streams = b->traversed;
     }
     b->graph = (loom_graph){
-        .n_params = 1, .n_slots = 3, .slots = b->slots, .n_stages = 1, .stages = &b->graph_stage, .result = 1};
+        .n_params = 1, .n_slots = 3, .slots = b->slots, .n_stages = 1, .stages = b->graph_stages, .result = 1};
+    if (reader) b->graph.n_slots = 4, b->graph.n_stages = 2, b->graph.result = 3;
+}
+
+static void add_plan(bench *b, loom_job_stage *stage) {
+    loom_job_plan *plan = loom_xcalloc(1, sizeof *plan);
+    *plan = (loom_job_plan){.run = loom_daemon_next_id(&b->d), .stage = stage, .ready = true, .interpret = true};
+    plan->target = loom_xstrdup("target");
+    loom_list_add(&stage->plans, plan);
 }
 
 static void make_job(bench *b) {
@@ -50,16 +66,15 @@ static void make_job(bench *b) {
     job->n_arguments = 1;
     b->streams[0] = &b->stream;
     job->streams = b->streams;
-    job->slots = LOOM_NEW_ARRAY(job->arena, loom_held_object *, 3);
+    job->slots = LOOM_NEW_ARRAY(job->arena, loom_held_object *, b->graph.n_slots);
     job->graph = &b->graph;
-    b->stage = job->stages = loom_xcalloc(1, sizeof *job->stages);
-    *b->stage = (loom_job_stage){.job = job, .graph = &b->graph_stage};
+    b->stage = job->stages = loom_xcalloc(b->graph.n_stages, sizeof *job->stages);
+    for (uint32_t i = 0; i < b->graph.n_stages; i++) {
+        job->stages[i] = (loom_job_stage){.job = job, .index = i, .graph = &b->graph_stages[i]};
+        add_plan(b, &job->stages[i]);
+    }
     loom_job_prepare_slots(job);
     job->slot_readers[2] = 1; /* so that it is kept too */
-    loom_job_plan *plan = loom_xcalloc(1, sizeof *plan);
-    *plan = (loom_job_plan){.run = loom_daemon_next_id(&b->d), .stage = b->stage, .ready = true, .interpret = true};
-    plan->target = loom_xstrdup("target");
-    loom_list_add(&b->stage->plans, plan);
     loom_list_add(&b->d.jobs, job);
     LOOM_OK(loom_store_job(b->d.store, job->id, job->name));
 }
@@ -83,7 +98,7 @@ loom_worker *bench_hello(bench *b, uint64_t instance) {
     return w;
 }
 
-bench *bench_create(loom_stage_kind kind) {
+static bench *create(loom_stage_kind kind, bool reader) {
     bench *b = loom_xcalloc(1, sizeof *b);
     loom_daemon *d = &b->d;
     b->folder = loom_xstrdup("/tmp/loom-bench-XXXXXX");
@@ -96,11 +111,19 @@ bench *bench_create(loom_stage_kind kind) {
     b->client = (loom_client){.daemon = d, .id = 1, .instance = 99, .last_seen = loom_seconds()};
     loom_list_add(&d->clients, &b->client);
     for (uint64_t i = 0; i < 2; i++) b->workers[i] = bench_hello(b, i + 1);
-    describe(b, kind);
+    describe(b, kind, reader);
     make_job(b);
     loom_job_advance(b->job);
     loom_schedule(d);
     return b;
+}
+
+bench *bench_create(loom_stage_kind kind) {
+    return create(kind, false);
+}
+
+bench *bench_create_with_reader(void) {
+    return create(LOOM_STAGE_TRAVERSAL, true);
 }
 
 void bench_destroy(bench *b) {
@@ -187,6 +210,14 @@ void answer_part(bench *b, answer *a, const loom_worker *w, uint32_t output, int
     a->part_list[i] = &a->parts[i];
 }
 
+void answer_stays(answer *a, size_t i) {
+    unlink(a->paths[i]);
+    a->paths[i][0] = '\0';
+    a->objects[i].bytes = 2 * LOOM_SMALL_VALUE_BYTES;
+    a->objects[i].has_resident = true;
+    a->objects[i].resident = 7;
+}
+
 void answer_delta(bench *b, answer *a, const loom_task *task) {
     loom_ledger_run run;
     for (size_t i = 0; loom_ledger_run_at(task->stage->ledger, i, &run); i++) {
@@ -210,8 +241,7 @@ void answer_right(bench *b, answer *a, const loom_task *task) {
     case WIRE__TASK_KIND__MERGE:
     case WIRE__TASK_KIND__EMPTY: answer_part(b, a, task->worker, task->output, 0, 0); break;
     default:
-        answer_part(b, a, task->worker, 0, 0, 0);
-        answer_part(b, a, task->worker, 1, 0, 0);
+        for (uint32_t i = 0; i < task->stage->graph->n_outputs; i++) answer_part(b, a, task->worker, i, 0, 0);
         break;
     }
 }

@@ -1,5 +1,5 @@
 /* A daemon without a socket, with one job over 16 blocks and two workers: tests forge what workers answer.
- * Output 0 of its stage merges in any order, output 1 with neighbours only. */
+ * Output 0 of its stage merges in any order, output 1 with neighbours only. A second stage may read output 0. */
 #ifndef LOOM_DAEMON_TEST_BENCH_H
 #define LOOM_DAEMON_TEST_BENCH_H
 
@@ -22,15 +22,17 @@ typedef struct bench {
     Wire__StreamShape shape, *shapes[1];
     const Wire__Stream *streams[1];
     loom_graph graph;
-    loom_graph_slot slots[3];
-    loom_graph_stage graph_stage;
-    loom_graph_output outputs[2];
-    uint32_t traversed[1];
+    loom_graph_slot slots[4];
+    loom_graph_stage graph_stages[2];
+    loom_graph_output outputs[2], read_output;
+    uint32_t traversed[1], read[1];
     uint64_t files_made;
 } bench;
 
 /* kind: LOOM_STAGE_TRAVERSAL or _ARRAY. The stage runs. */
 bench *bench_create(loom_stage_kind kind);
+/* A traversal, of which an array stage reads output 0: its own is the result. */
+bench *bench_create_with_reader(void);
 void bench_destroy(bench *b);
 loom_worker *bench_hello(bench *b, uint64_t instance); /* also anew, under the same identity */
 size_t bench_files(const bench *b);                    /* in all spool folders */
@@ -47,6 +49,8 @@ typedef struct answer {
 void answer_begin(answer *a, const loom_task *task);
 /* Writes a file into the worker's folder. */
 void answer_part(bench *b, answer *a, const loom_worker *w, uint32_t output, int64_t first, int64_t n);
+/* Part i is no file, but stays with the worker. */
+void answer_stays(answer *a, size_t i);
 /* Blocks of the task's epoch with their parts. */
 void answer_delta(bench *b, answer *a, const loom_task *task);
 void answer_right(bench *b, answer *a, const loom_task *task); /* whatever its kind */

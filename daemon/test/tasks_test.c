@@ -345,3 +345,146 @@ LOOM_TEST(tasks, leases_are_as_long_as_what_may_be_collected) {
     check_end(b);
     bench_destroy(b);
 }
+
+/* ---- values that stay with their worker ---- */
+
+static size_t may_stay(const loom_task *delta) {
+    uint32_t outputs[2];
+    return loom_resident_outputs(delta, outputs);
+}
+
+/* One worker has folded everything; its answer, in which output 0 stays with it, is not given yet. */
+static bench *with_all_at_one_worker(answer *a) {
+    bench *b = bench_create_with_reader();
+    loom_worker_lost(b->workers[1], "the test wants one");
+    bench_run(b, WIRE__TASK_KIND__DELTA);
+    loom_task *task = bench_task(b->workers[0], WIRE__TASK_KIND__DELTA);
+    LOOM_CHECK_EQ_INT(loom_ledger_held(b->stage->ledger, task->epoch), BENCH_BLOCKS);
+    answer_right(b, a, task);
+    answer_stays(a, 0);
+    b->stage->releases = 0;
+    return b;
+}
+
+LOOM_TEST(residents, a_value_that_stays_is_read_where_it_is) {
+    answer a;
+    bench *b = with_all_at_one_worker(&a);
+    LOOM_CHECK_EQ_INT(may_stay(bench_task(b->workers[0], WIRE__TASK_KIND__DELTA)), 1);
+    bench_hello(b, 3); /* another one, which does not have it */
+    loom_task_done(&b->d, b->workers[0], &a.done);
+    loom_schedule(&b->d);
+    LOOM_CHECK_EQ_INT(merged(b), 0); /* it is not accepted yet */
+    LOOM_CHECK_EQ_INT(b->stage->state, LOOM_STAGE_RUNNING);
+    LOOM_CHECK(b->job->slots[1] && b->job->slots[2]);
+    loom_task *read = bench_task(b->workers[0], WIRE__TASK_KIND__ARRAY);
+    LOOM_CHECK(read && read->stage == &b->job->stages[1]);
+    bench_run(b, BENCH_TO_THE_END);
+    LOOM_CHECK_EQ_INT(merged(b), BENCH_BLOCKS);
+    LOOM_CHECK_EQ_INT(b->stage->state, LOOM_STAGE_DONE);
+    LOOM_CHECK(!b->job->slots[1] && b->job->slots[2] && b->job->slots[3]);
+    LOOM_CHECK_EQ_INT(bench_files(b), 2);
+    LOOM_CHECK_EQ_INT(b->stage->releases, 0);
+    bench_destroy(b);
+}
+
+/* Before the array stage has begun, or while it runs. */
+LOOM_TEST(residents, what_stayed_with_a_dead_worker_is_made_again) {
+    for (int begun = 0; begun < 2; begun++) {
+        answer a;
+        bench *b = with_all_at_one_worker(&a);
+        loom_worker *other = bench_hello(b, 3);
+        loom_task_done(&b->d, b->workers[0], &a.done);
+        if (begun) loom_schedule(&b->d);
+        loom_held_object *kept = b->job->slots[2];
+        loom_worker_lost(b->workers[0], "the test wants it");
+        LOOM_CHECK_EQ_INT(b->stage->releases, BENCH_BLOCKS);
+        LOOM_CHECK_EQ_INT(loom_ledger_count(b->stage->ledger, LOOM_BLOCK_FREE), BENCH_BLOCKS);
+        LOOM_CHECK(!b->job->slots[1] && b->job->slots[2] == kept);
+        LOOM_CHECK_EQ_INT(b->job->stages[1].state, LOOM_STAGE_PENDING);
+        loom_schedule(&b->d);
+        bench_run(b, WIRE__TASK_KIND__DELTA);
+        loom_task *again = bench_task(other, WIRE__TASK_KIND__DELTA);
+        answer_right(b, &a, again);
+        if (begun) answer_stays(&a, 0); /* it may stay once more */
+        loom_task_done(&b->d, other, &a.done);
+        loom_schedule(&b->d);
+        bench_run(b, BENCH_TO_THE_END);
+        LOOM_CHECK(b->job->ending);
+        LOOM_CHECK_EQ_INT(merged(b), BENCH_BLOCKS);
+        LOOM_CHECK(!b->job->slots[1] && b->job->slots[2] == kept && b->job->slots[3]);
+        LOOM_CHECK_EQ_INT(bench_files(b), 2);
+        bench_destroy(b);
+    }
+}
+
+/* A worker that answers with a death each time is not given the same work for ever. */
+LOOM_TEST(residents, after_a_death_nothing_stays) {
+    answer a;
+    bench *b = with_all_at_one_worker(&a);
+    loom_task *task = bench_task(b->workers[0], WIRE__TASK_KIND__DELTA);
+    b->job->deaths = 1;
+    LOOM_CHECK_EQ_INT(may_stay(task), 0);
+    b->job->deaths = 0;
+    loom_task_done(&b->d, b->workers[0], &a.done);
+    b->job->deaths = 5;
+    loom_schedule(&b->d);
+    LOOM_CHECK_EQ_INT(b->job->deaths, 5); /* nothing has been finished */
+    bench_run(b, BENCH_TO_THE_END);
+    LOOM_CHECK_EQ_INT(b->job->deaths, 0);
+    bench_destroy(b);
+}
+
+static void of_an_output_that_nobody_reads(answer *a) {
+    answer_stays(a, 1);
+}
+static void without_a_number(answer *a) {
+    a->objects[0].resident = 0;
+}
+static void in_a_file_too(answer *a) {
+    snprintf(a->paths[0], sizeof a->paths[0], "/tmp/nothing");
+}
+static void too_small(answer *a) {
+    a->objects[0].bytes = LOOM_SMALL_VALUE_BYTES;
+}
+static void not_the_only_part(answer *a) {
+    a->runs[0].n--;
+    a->parts[1].n_blocks--;
+}
+
+LOOM_TEST(residents, a_value_that_may_not_stay_changes_nothing) {
+    static void (*const forge_stay[])(answer *) = {of_an_output_that_nobody_reads, without_a_number, in_a_file_too,
+                                                   too_small, not_the_only_part};
+    for (size_t i = 0; i < sizeof forge_stay / sizeof *forge_stay; i++) {
+        answer a;
+        bench *b = with_all_at_one_worker(&a);
+        forge_stay[i](&a);
+        loom_task_done(&b->d, b->workers[0], &a.done);
+        LOOM_CHECK(b->job->ending);
+        LOOM_CHECK_EQ_INT(merged(b), 0);
+        LOOM_CHECK(!b->job->slots[1] && !b->job->slots[2]);
+        LOOM_CHECK_EQ_INT(bench_files(b), 0);
+        bench_destroy(b);
+    }
+}
+
+/* All that a stage reads in memory is in the memory of one worker, and nothing stays of a part of the blocks. */
+LOOM_TEST(residents, values_stay_with_one_worker_or_none) {
+    answer a;
+    bench *b = with_all_at_one_worker(&a);
+    b->job->stages[1].reads_at = bench_hello(b, 3);
+    LOOM_CHECK_EQ_INT(may_stay(bench_task(b->workers[0], WIRE__TASK_KIND__DELTA)), 0);
+    loom_task_done(&b->d, b->workers[0], &a.done);
+    LOOM_CHECK(b->job->ending && !b->job->slots[1]);
+    bench_destroy(b);
+    b = bench_create_with_reader();
+    bench_run(b, WIRE__TASK_KIND__DELTA);
+    loom_task *task = bench_task(b->workers[0], WIRE__TASK_KIND__DELTA);
+    LOOM_CHECK(loom_ledger_held(b->stage->ledger, task->epoch) < BENCH_BLOCKS);
+    LOOM_CHECK_EQ_INT(may_stay(task), 0);
+    answer_right(b, &a, task);
+    answer_stays(&a, 0);
+    loom_task_done(&b->d, b->workers[0], &a.done);
+    LOOM_CHECK(b->job->ending && !b->job->slots[1]);
+    LOOM_CHECK_EQ_INT(bench_files(b), 0);
+    bench_destroy(b);
+}

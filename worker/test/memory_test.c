@@ -7,11 +7,11 @@ LOOM_TEST(memory, blocks_are_aligned_and_counted) {
     static const uint64_t sizes[] = {0, 1, 63, 64, 65, 4096, 1 << 20, (2 << 20) - 1, 2 << 20, (5 << 20) + 1};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         loom_block block;
-        LOOM_OK(loom_memory_take(memory, sizes[i], true, "a test", &block));
+        LOOM_OK(loom_memory_take(memory, sizes[i], "a test", &block));
         LOOM_CHECK_EQ_INT((uintptr_t)block.data % 64, 0);
         LOOM_CHECK(block.bytes >= sizes[i]);
         LOOM_CHECK_EQ_INT(loom_memory_used(memory), block.bytes);
-        for (uint64_t k = 0; k < sizes[i]; k++) LOOM_CHECK_EQ_INT(((char *)block.data)[k], 0);
+        for (uint64_t k = 0; block.fresh && k < sizes[i]; k++) LOOM_CHECK_EQ_INT(((char *)block.data)[k], 0);
         memset(block.data, 1, sizes[i]);
         loom_memory_give(memory, &block);
         LOOM_CHECK(block.data == NULL);
@@ -20,16 +20,17 @@ LOOM_TEST(memory, blocks_are_aligned_and_counted) {
     loom_memory_unref(memory);
 }
 
-LOOM_TEST(memory, reuses_a_block_and_zeroes_it) {
+LOOM_TEST(memory, a_block_is_fresh_once) {
     loom_memory *memory = loom_memory_create(64 << 20);
     loom_block a, b;
-    LOOM_OK(loom_memory_take(memory, 100000, false, "a test", &a));
+    LOOM_OK(loom_memory_take(memory, 5 << 20, "a test", &a));
+    LOOM_CHECK(a.fresh);
     void *data = a.data;
-    memset(a.data, 7, 100000);
+    memset(a.data, 7, 5 << 20);
     loom_memory_give(memory, &a);
-    LOOM_OK(loom_memory_take(memory, 90000, true, "a test", &b));
+    LOOM_OK(loom_memory_take(memory, 9 << 19, "a test", &b));
     LOOM_CHECK(b.data == data);
-    for (int i = 0; i < 90000; i++) LOOM_CHECK_EQ_INT(((char *)b.data)[i], 0);
+    LOOM_CHECK(!b.fresh);
     loom_memory_give(memory, &b);
     loom_memory_unref(memory);
 }
@@ -37,8 +38,8 @@ LOOM_TEST(memory, reuses_a_block_and_zeroes_it) {
 LOOM_TEST(memory, refuses_what_exceeds_the_budget_and_says_how_much) {
     loom_memory *memory = loom_memory_create(10 << 20);
     loom_block a, b = {0};
-    LOOM_OK(loom_memory_take(memory, 6 << 20, false, "the first", &a));
-    loom_status *status = loom_memory_take(memory, 6 << 20, false, "the grid", &b);
+    LOOM_OK(loom_memory_take(memory, 6 << 20, "the first", &a));
+    loom_status *status = loom_memory_take(memory, 6 << 20, "the grid", &b);
     LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_MEMORY);
     LOOM_CHECK_STR(loom_status_message(status),
                    "the grid needs 6.0 MiB; 6.0 MiB of the 10.0 MiB that this worker may use are taken");
@@ -46,9 +47,9 @@ LOOM_TEST(memory, refuses_what_exceeds_the_budget_and_says_how_much) {
     LOOM_CHECK(b.data == NULL);
     /* Kept blocks make way. */
     loom_memory_give(memory, &a);
-    LOOM_OK(loom_memory_take(memory, 9 << 20, false, "the grid", &b));
+    LOOM_OK(loom_memory_take(memory, 9 << 20, "the grid", &b));
     loom_memory_give(memory, &b);
-    LOOM_FAILS(loom_memory_take(memory, UINT64_MAX, false, "everything", &b), LOOM_E_LIMIT);
+    LOOM_FAILS(loom_memory_take(memory, UINT64_MAX, "everything", &b), LOOM_E_LIMIT);
     loom_memory_unref(memory);
 }
 

@@ -1,5 +1,6 @@
 #include "control/results.h"
 #include "common/buffer.h"
+#include "common/log.h"
 #include "proto/value_codec.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -103,6 +104,7 @@ loom_status *loom_results_keep(loom_control *c, loom_outcome *o, const loom_work
     *r = (loom_resident){.number = ++c->last_resident, .job = job, .value = loom_value_ref(value)};
     r->next = c->residents;
     c->residents = r;
+    loom_log(LOOM_LOG_DEBUG, "%" PRIu64 " bytes stay in memory as value %" PRIu64, bytes, r->number);
     Wire__Object *wire = note_part(o, output, first, n, value, bytes);
     wire->has_resident = true;
     wire->resident = r->number;
@@ -149,6 +151,8 @@ static bool is_input(const loom_work_run *run, uint64_t number) {
 }
 
 static void write_resident(loom_control *c, loom_resident *r) {
+    loom_log(LOOM_LOG_DEBUG, "value %" PRIu64 " is written: memory or the worker is wanted for something else",
+             r->number);
     loom_object object;
     loom_value *shape;
     r->lost = write_object(c, &r->value, 1, &object, &shape);

@@ -37,7 +37,7 @@ LOOM_MUST_USE loom_status *loom_input_open(loom_control *c, const loom_work_inpu
 /* Values that stay go into files: those that are inputs of `run`, or those that are not. Whether there was one. Where
  * that fails, the error is its reader's. */
 bool loom_residents_write(loom_control *c, const loom_work_run *run, bool inputs);
-bool loom_residents_read(loom_control *c, const loom_work_run *run); /* the run has: they go; whether there was one */
+bool loom_residents_read(loom_control *c, const loom_work_run *run);   /* the run has: they go; whether there was one */
 void loom_residents_forget(loom_control *c, const loom_work_job *job); /* all of a job */
 
 #endif

@@ -87,7 +87,7 @@ static loom_status *allocate(loom_engine *engine, uint32_t at, uint32_t b) {
     loom_memory_give(memory, &engine->blocks[b]);
     engine->data[b] = NULL;
     loom_status *status = loom_engine_size(engine, b, &bytes);
-    if (!status) status = loom_memory_take(memory, bytes, false, "an array of the program", &engine->blocks[b]);
+    if (!status) status = loom_memory_take(memory, bytes, "an array of the program", &engine->blocks[b]);
     if (loom_status_code(status) == LOOM_E_LIMIT) status = beyond_all_memory(status);
     const char *label = status ? purpose(engine->plan, at) : NULL;
     if (label) loom_status_note(status, "needed for %s", label);

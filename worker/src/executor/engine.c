@@ -210,7 +210,7 @@ static loom_status *own_copy(loom_engine *engine, uint32_t buffer, const void *f
     if (__builtin_mul_overflow(bytes, copies, &total)) {
         return loom_error(LOOM_E_LIMIT, "'%s' is too large", engine->plan->buffers[buffer].name);
     }
-    LOOM_TRY(loom_memory_take(memory, total, false, engine->plan->buffers[buffer].name, &engine->blocks[buffer]));
+    LOOM_TRY(loom_memory_take(memory, total, engine->plan->buffers[buffer].name, &engine->blocks[buffer]));
     char *to = engine->blocks[buffer].data;
     for (uint64_t i = 0; i < copies && bytes; i++) loom_engine_copy(engine->executor, from, to + i * bytes, bytes);
     engine->data[buffer] = to;
@@ -284,8 +284,7 @@ loom_status *loom_engine_scratch(loom_engine *engine, uint32_t kernel) {
         if (bytes > thread->scratch.bytes) {
             loom_memory_give(engine->executor->memory, &thread->scratch);
             thread->frame.scratch = NULL;
-            LOOM_TRY(
-                loom_memory_take(engine->executor->memory, bytes, false, "the scratch of a thread", &thread->scratch));
+            LOOM_TRY(loom_memory_take(engine->executor->memory, bytes, "the scratch of a thread", &thread->scratch));
             thread->frame.scratch = thread->scratch.data;
         }
     }

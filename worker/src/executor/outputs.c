@@ -82,7 +82,7 @@ static loom_status *take_buffer(loom_run *run, uint32_t buffer, loom_leaf *leaf,
         *block = engine->blocks[buffer];
         engine->blocks[buffer] = (loom_block){0};
     } else {
-        LOOM_TRY(loom_memory_take(run->executor->memory, bytes, false, "a result", block));
+        LOOM_TRY(loom_memory_take(run->executor->memory, bytes, "a result", block));
         if (bytes) loom_engine_copy(run->executor, engine->data[buffer], block->data, bytes);
     }
     leaf->data = block->data;
@@ -126,9 +126,9 @@ static loom_status *new_leaf(loom_run *run, const loom_plan_output *o, uint32_t 
     uint64_t bytes;
     LOOM_TRY(loom_engine_size(run->engine, o->buffers[i], &bytes));
     bool zero = is_zero(leaf->dtype, o->neutral[i]);
-    LOOM_TRY(loom_memory_take(run->executor->memory, bytes, zero, "the accumulator", block));
+    LOOM_TRY(loom_memory_take(run->executor->memory, bytes, "the accumulator", block));
     leaf->data = block->data;
-    if (!zero) loom_engine_fill(run->executor, leaf->dtype, o->neutral[i], block->data, leaf->n_data);
+    if (!zero || !block->fresh) loom_engine_fill(run->executor, leaf->dtype, o->neutral[i], block->data, leaf->n_data);
     return NULL;
 }
 

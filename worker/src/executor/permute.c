@@ -509,7 +509,7 @@ loom_status *loom_engine_permute(loom_engine *engine, const loom_plan_action *ac
     p.n_slabs = slabs_for(engine, &p.tiling, batch);
     layout l = lay_out(&p.tiling, batch, p.n_slabs);
     loom_block block;
-    LOOM_TRY(loom_memory_take(engine->executor->memory, l.total, false, "sorting a permute's places", &block));
+    LOOM_TRY(loom_memory_take(engine->executor->memory, l.total, "sorting a permute's places", &block));
     point_into(&p, &l, block.data);
     p.narrow = words_suffice(&p.tiling);
     loom_status *status = NULL;

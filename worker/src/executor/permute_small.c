@@ -203,7 +203,7 @@ loom_status *loom_engine_permute_small(loom_engine *engine, const loom_plan_acti
     small_job s = set_up(engine, action, units, &pieces);
     loom_block block;
     LOOM_TRY(loom_memory_take(engine->executor->memory,
-                              (uint64_t)pieces * s.copy_bytes + (uint64_t)engine->n_threads * s.thread_bytes, false,
+                              (uint64_t)pieces * s.copy_bytes + (uint64_t)engine->n_threads * s.thread_bytes,
                               "copies of a permute's target", &block));
     s.copies = block.data;
     s.threads = s.copies + (uint64_t)pieces * s.copy_bytes;

@@ -95,7 +95,7 @@ loom_status *loom_engine_reduce(loom_engine *engine, const loom_plan_action *act
     if (r.plan.pieces == 0) r.plan.pieces = 1;
     loom_block block = {0};
     if (r.plan.pieces > 1) {
-        LOOM_TRY(loom_memory_take(engine->executor->memory, (uint64_t)(r.plan.pieces - 1) * r.plan.partial_bytes, false,
+        LOOM_TRY(loom_memory_take(engine->executor->memory, (uint64_t)(r.plan.pieces - 1) * r.plan.partial_bytes,
                                   "a reduction's partial results", &block));
     }
     r.partial = loom_xcalloc((size_t)r.plan.pieces * r.n_leaves + 1, sizeof *r.partial);

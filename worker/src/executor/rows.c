@@ -170,8 +170,7 @@ static loom_status *by_blocks(rows_job *r) {
     for (uint32_t i = 0; i < r->n_steps; i++) LOOM_TRY(find_step(r, i));
     loom_block block;
     loom_memory *memory = r->engine->executor->memory;
-    LOOM_TRY(loom_memory_take(memory, r->room * (uint64_t)r->engine->n_threads, false, "rows of a program's arrays",
-                              &block));
+    LOOM_TRY(loom_memory_take(memory, r->room * (uint64_t)r->engine->n_threads, "rows of a program's arrays", &block));
     r->memory = block.data;
     run_blocks(r);
     loom_memory_give(memory, &block);

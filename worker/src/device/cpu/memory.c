@@ -104,11 +104,9 @@ static bool take_kept(loom_memory *memory, uint64_t bytes, loom_block *block) {
     return true;
 }
 
-static void *fresh(uint64_t bytes, bool zeroed) {
-    if (bytes >= HUGE_PAGE) return map_aligned(bytes);
-    void *data = aligned_alloc(ALIGNMENT, bytes);
-    if (data && zeroed) memset(data, 0, bytes);
-    return data;
+static void get(loom_block *block) {
+    block->fresh = block->bytes >= HUGE_PAGE;
+    block->data = block->fresh ? map_aligned(block->bytes) : aligned_alloc(ALIGNMENT, block->bytes);
 }
 
 /* Charges `bytes` (rounded) to the budget and finds a kept block if there is one. Under the lock. */
@@ -122,18 +120,14 @@ static loom_status *reserve(loom_memory *memory, uint64_t bytes, const char *wha
     return NULL;
 }
 
-loom_status *loom_memory_take(loom_memory *memory, uint64_t bytes, bool zeroed, const char *what, loom_block *block) {
+loom_status *loom_memory_take(loom_memory *memory, uint64_t bytes, const char *what, loom_block *block) {
     if (bytes > INT64_MAX - HUGE_PAGE) return loom_error(LOOM_E_LIMIT, "%s would be larger than 2^63 bytes", what);
     loom_block got = {0};
     pthread_mutex_lock(&memory->lock);
     loom_status *status = reserve(memory, loom_memory_rounded(bytes), what, &got);
     pthread_mutex_unlock(&memory->lock);
     if (status) return status;
-    if (got.data) {
-        if (zeroed) memset(got.data, 0, bytes);
-    } else {
-        got.data = fresh(got.bytes, zeroed);
-    }
+    if (!got.data) get(&got);
     if (!got.data) {
         pthread_mutex_lock(&memory->lock);
         memory->used -= got.bytes;
@@ -149,6 +143,7 @@ void loom_memory_give(loom_memory *memory, loom_block *block) {
     pthread_mutex_lock(&memory->lock);
     memory->used -= block->bytes;
     if (memory->n_kept == MAX_KEPT) drop_kept(memory, 0);
+    block->fresh = false;
     memory->kept[memory->n_kept++] = *block;
     memory->kept_bytes += block->bytes;
     pthread_mutex_unlock(&memory->lock);

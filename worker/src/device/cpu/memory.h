@@ -17,17 +17,17 @@ typedef struct loom_memory loom_memory;
 typedef struct loom_block {
     void *data;     /* NULL: no block */
     uint64_t bytes; /* capacity */
+    bool fresh;     /* straight from the system: all zero, and not there yet */
 } loom_block;
 
 loom_memory *loom_memory_create(uint64_t budget);
 loom_memory *loom_memory_ref(loom_memory *memory);
 void loom_memory_unref(loom_memory *memory); /* NULL is fine */
 
-/* A block of at least `bytes`. zeroed: its first `bytes` are zero. Where the budget would be exceeded: LOOM_E_MEMORY
- * with a message that says how much `what` needs and how much there is. */
-LOOM_MUST_USE loom_status *loom_memory_take(loom_memory *memory, uint64_t bytes, bool zeroed, const char *what,
-                                            loom_block *block);
-void loom_memory_give(loom_memory *memory, loom_block *block); /* leaves {NULL, 0}; no block is fine */
+/* A block of at least `bytes`. Where the budget would be exceeded: LOOM_E_MEMORY with a message that says how much
+ * `what` needs and how much there is. */
+LOOM_MUST_USE loom_status *loom_memory_take(loom_memory *memory, uint64_t bytes, const char *what, loom_block *block);
+void loom_memory_give(loom_memory *memory, loom_block *block); /* leaves none; no block is fine */
 
 uint64_t loom_memory_budget(const loom_memory *memory);
 uint64_t loom_memory_used(const loom_memory *memory); /* in blocks that are out; kept ones do not count */

@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+"""Values that stay with the worker that added them up, for the array stage that reads them: the result is the same where they stay,
+where the worker is killed before they are read (everything is added up once more, by another), where memory is out beside them, and
+where another job wants the worker meanwhile. Each of these is seen to have happened."""
+# timeout: 400
+# sanitize: asan tsan
+import json, os, subprocess, sys, time
+import numpy as np
+
+BIN = os.environ["GRIDLOOM_BIN"]
+TMP = os.path.join(os.environ["LOOM_TMP"], "residents")
+os.makedirs(TMP, exist_ok=True)
+CELLS, BLOCK = 400000, 4096
+# Two results of the size of what is added up: with it, three.
+PROGRAM = """
+entry main (cells: i64) (turns: i64) (s: seq i64) : ([]f64, []f64) =
+  let h = permute_seq (+) (replicate cells 0.0) (map_seq (\\x -> x % cells) s) (map_seq f64.i64 s)
+  let a = map (\\v -> loop a = v for i < turns do 0.5 * a + f64 i) h
+  in (a, map (\\v -> v - 1.0) h)
+"""
+failed = []
+
+
+class Failed(Exception):
+    pass
+
+
+def exe(name):
+    return os.path.join(BIN, name)
+
+
+def path(name):
+    return os.path.join(TMP, name)
+
+
+with open(path("p.weft"), "w") as f:
+    f.write(PROGRAM)
+values = np.random.default_rng(1).integers(0, 3 * CELLS, 1 << 20)
+np.save(path("s.npy"), values)
+
+
+def start(out, turns, *more, cells=CELLS):
+    return subprocess.Popen([exe("gridloom"), "run", path("p.weft"), "--arg", "cells=%d" % cells, "--arg", "turns=%d" % turns,
+                             "--stream", "s=" + path("s.npy"), "--block", str(BLOCK), "--stats", path(out + ".json"), "-o", "0=" + path(out + "0.npy"),
+                             "-o", "1=" + path(out + "1.npy"), *more],
+                            stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug"))
+
+
+def check(p, out, turns, cells=CELLS):
+    """What was said, where the result is right."""
+    _, said = p.communicate(timeout=200)
+    if p.returncode:
+        raise Failed("exit %d: %s" % (p.returncode, said[-1000:]))
+    h = np.zeros(cells)
+    np.add.at(h, values % cells, values)  # whole numbers: exact in any order
+    a = h.copy()
+    for i in range(turns):
+        a = 0.5 * a + i
+    got = [np.load(path(out + k)) for k in ("0.npy", "1.npy")]
+    if not np.array_equal(got[1], h - 1) or not np.allclose(got[0], a, rtol=1e-12):
+        raise Failed("a wrong result")
+    return said
+
+
+def releases(out):
+    with open(path(out + ".json")) as f:
+        return json.load(f)["releases"]
+
+
+def expect(said, text):
+    if text not in said:
+        raise Failed("not seen: " + text)
+
+
+def ask(command, endpoint):
+    q = subprocess.run([exe("gridloom"), command, "--json", "--connect", endpoint], capture_output=True, text=True)
+    return json.loads(q.stdout) if q.returncode == 0 else None
+
+
+def wait_for(what, condition, seconds=100):
+    limit = time.monotonic() + seconds
+    while True:
+        got = condition()
+        if got:
+            return got
+        if time.monotonic() > limit:
+            raise Failed("waited in vain for: " + what)
+        time.sleep(0.02)
+
+
+def it_stays():
+    said = check(start("stays", 3), "stays", 3)
+    expect(said, "stay in memory as value")
+    if "is written" in said:
+        raise Failed("what stayed was written, though nobody wanted the memory")
+
+
+def memory_is_out():
+    cells = 1600000  # 12.8 MB three times do not fit
+    expect(check(start("small", 3, "--memory", "32MiB", cells=cells), "small", 3, cells), "is written")
+
+
+class Daemon:
+    """With one worker; their log is said()."""
+
+    def __enter__(self):
+        self.endpoint = "ipc://" + path("control")
+        self.log = open(path("log"), "w+")
+        self.started = []
+        self.spawn("gridloomd", "--listen", self.endpoint, "--store", path("store"))
+        wait_for("the daemon", lambda: ask("status", self.endpoint) is not None)
+        self.worker()
+        return self
+
+    def spawn(self, name, *words):
+        self.started.append(subprocess.Popen([exe(name), *words], stderr=self.log, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug")))
+        return self.started[-1]
+
+    def worker(self):
+        n = len(ask("workers", self.endpoint)["workers"])
+        w = self.spawn("gridloom-worker", "--connect", self.endpoint, "--threads", "1")
+        wait_for("a worker", lambda: len(ask("workers", self.endpoint)["workers"]) > n)
+        return w
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def __exit__(self, *_):
+        for q in reversed(self.started):
+            q.kill()
+            q.wait()
+        self.log.close()
+
+
+def its_worker_is_killed():
+    turns = 10000  # seconds
+    with Daemon() as d:
+        p = start("killed", turns, "--connect", d.endpoint)
+        try:
+            wait_for("the array stage", lambda: any(j["stage"].startswith("array") for j in ask("status", d.endpoint)["jobs"]))
+            d.worker()
+            d.started[1].kill()
+            check(p, "killed", turns)
+            expect(d.said(), "is gone with its worker")
+            if releases("killed") <= len(values) // BLOCK:
+                raise Failed("%d releases: what was added up was not lost" % releases("killed"))
+        finally:
+            p.kill()
+
+
+def others_want_the_worker():
+    """Until one job's value has been written because of another's tasks: that takes the moment in which an array stage is compiled."""
+    with Daemon() as d:
+        for turn in range(20):
+            cells = [CELLS + 10 * turn + i for i in range(4)]  # nothing of it has been compiled before
+            jobs = [start("other%d" % i, 3, "--connect", d.endpoint, cells=n) for i, n in enumerate(cells)]
+            for i, p in enumerate(jobs):
+                check(p, "other%d" % i, 3, cells[i])
+            if "is written" in d.said():
+                return
+        raise Failed("no job has met another one")
+
+
+for test in (it_stays, memory_is_out, its_worker_is_killed, others_want_the_worker):
+    began = time.monotonic()
+    try:
+        test()
+        print("%s: %.1f s" % (test.__name__, time.monotonic() - began), flush=True)
+    except Failed as e:
+        print("failed: %s: %s" % (test.__name__, e), flush=True)
+        failed.append(test.__name__)
+if failed:
+    sys.exit(1)
+print("ok")
