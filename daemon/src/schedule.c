@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "daemon.h"
 #include <inttypes.h>
+#include <string.h>
 
 /* ---- tasks ---- */
 
@@ -355,11 +356,11 @@ static bool finish(loom_job_stage *stage, loom_worker *w) {
 /* ---- array stages and whole programs ---- */
 
 static bool run_array(loom_job_stage *stage, loom_worker *w) {
-    if (stage->running || w->tasks.n) return false;
+    if (stage->running) return false;
     const loom_worker *reader = loom_resident_reader(stage);
     if (reader && reader != w) return false;
-    loom_job_plan *plan = loom_plan_for(stage, 0, w);
-    if (!plan) return false;
+    loom_job_plan *plan = loom_plan_for(stage, 0, w); /* compiled while the worker is still busy */
+    if (!plan || w->tasks.n) return false;
     bool whole = stage->graph->kind == LOOM_STAGE_WHOLE;
     loom_task *task = loom_task_create(plan, w, whole ? WIRE__TASK_KIND__WHOLE : WIRE__TASK_KIND__ARRAY);
     stage->running = task;
@@ -425,6 +426,24 @@ static bool offer(loom_daemon *d, loom_worker *w) {
     return false;
 }
 
+/* Whether an array stage could begin on this worker if it had nothing else to do. */
+static bool array_waits(const loom_daemon *d, const loom_worker *w) {
+    for (size_t i = 0; i < d->jobs.n; i++) {
+        const loom_job *job = d->jobs.at[i];
+        for (uint32_t s = 0; job->graph && !job->ending && s < job->graph->n_stages; s++) {
+            const loom_job_stage *stage = &job->stages[s];
+            if (stage->state != LOOM_STAGE_RUNNING || stage->ledger || stage->running) continue;
+            const loom_worker *reader = loom_resident_reader(stage);
+            if (reader && reader != w) continue;
+            for (size_t k = 0; k < stage->plans.n; k++) {
+                const loom_job_plan *plan = stage->plans.at[k];
+                if (plan->ready && strcmp(plan->target, w->target) == 0) return true;
+            }
+        }
+    }
+    return false;
+}
+
 void loom_schedule(loom_daemon *d) {
     for (size_t i = d->jobs.n; i > 0; i--) {
         loom_job *job = d->jobs.at[i - 1];
@@ -437,14 +456,15 @@ void loom_schedule(loom_daemon *d) {
         loom_status *status = loom_job_request_graph(job);
         if (status) loom_job_fail(job, status);
     }
-    /* Those with nothing to do first. */
+    /* Those with nothing to do first. Blocks of other jobs ahead of time would never let an array stage begin. */
     for (size_t room = 0; room < LOOM_TASKS_AHEAD; room++) {
         bool given = true;
         while (given) {
             given = false;
             for (size_t i = 0; i < d->workers.n; i++) {
                 loom_worker *w = d->workers.at[i];
-                if (w->tasks.n == room) given = offer(d, w) || given;
+                if (w->tasks.n != room || (room > 0 && array_waits(d, w))) continue;
+                given = offer(d, w) || given;
             }
         }
     }

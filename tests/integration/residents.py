@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Values that stay with the worker that added them up, for the array stage that reads them: the result is the same where they stay,
 where the worker is killed before they are read (everything is added up once more, by another), where memory is out beside them, and
-where another job wants the worker meanwhile. Each of these is seen to have happened."""
+where another job wants the worker meanwhile, which does not keep the array stage from it for ever. Each is seen to have happened."""
 # timeout: 400
 # sanitize: asan tsan
 import json, os, subprocess, sys, time
@@ -162,7 +162,25 @@ def others_want_the_worker():
         raise Failed("no job has met another one")
 
 
-for test in (it_stays, memory_is_out, its_worker_is_killed, others_want_the_worker):
+def an_array_stage_gets_its_turn():
+    """Blocks of another job, of which there are always more, do not keep it from its worker."""
+    with open(path("long.weft"), "w") as f:
+        f.write("entry main (turns: i64) (s: seq i64) : f64 = "
+                "fold_seq (+) 0.0 (map_seq (\\x -> loop a = f64.i64 x for i < turns do 0.5 * a + f64.i64 i) s)\n")
+    with Daemon() as d:
+        other = subprocess.Popen([exe("gridloom"), "run", path("long.weft"), "--arg", "turns=100000", "--stream", "s=" + path("s.npy"),
+                                  "--block", "256", "--connect", d.endpoint], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for("the other job's blocks", lambda: any(j["blocks_done"] for j in ask("status", d.endpoint)["jobs"]))
+            check(start("turn", 3, "--connect", d.endpoint), "turn", 3)
+            if other.poll() is not None:
+                raise Failed("the other job was too quick")
+        finally:
+            other.kill()
+
+
+for test in (it_stays, memory_is_out, its_worker_is_killed, others_want_the_worker,
+             an_array_stage_gets_its_turn):
     began = time.monotonic()
     try:
         test()
