@@ -11,8 +11,9 @@
  * Invariants:
  *  - A task is in its job's and its worker's list until it is answered, or dropped because the worker is gone or the
  * job ended. An answer to a task that is in no list changes nothing.
- *  - An object that a worker wrote is in the worker's folder until it is accepted: then it is moved out and held. When
- * an answer has been dealt with, whatever it names in that folder is removed; when a worker is gone, the folder is.
+ *  - An object that a worker wrote is in the worker's folder until it is accepted: then it is moved out and held (files
+ * of a deferred delta: when the answer comes). When an answer has been dealt with, whatever it names in that folder is
+ * removed; when a worker is gone, the folder is.
  *  - What a stage needs next is worked out anew from its state by the scheduler (schedule.c), which runs once after
  * every turn of the loop in which something happened; nothing is remembered in callbacks.
  */
@@ -196,7 +197,7 @@ struct loom_job_stage {
     loom_list spare; /* plans of earlier turns: the same request need not be compiled again */
     loom_stage_output *outputs;
     loom_deferred deferred;
-    const loom_worker *reads_at; /* ARRAY: the one worker with which inputs may stay; NULL: none so far */
+    const loom_worker *reads_at; /* ARRAY: the worker that was told that inputs may stay with it; NULL: none */
     loom_task *running;          /* ARRAY, WHOLE */
     int64_t fail_block;          /* blocks from here on are not leased any more; n_blocks: no error */
     loom_status *error;          /* of fail_block */
@@ -330,8 +331,8 @@ void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in);
 void loom_job_fail(loom_job *job, loom_status *status); /* takes the status; the job ends */
 void loom_job_advance(loom_job *job);                   /* starts stages whose inputs are there, ends the job */
 void loom_job_stage_done(loom_job_stage *stage);
-void loom_job_stage_reset(loom_job_stage *stage); /* for another turn */
-void loom_job_stage_wait(loom_job_stage *stage);  /* an array stage, of which an input is gone, begins again */
+void loom_job_stage_reset(loom_job_stage *stage);   /* for another turn */
+void loom_job_stage_unstart(loom_job_stage *stage); /* an array stage, of which an input is gone, begins again */
 void loom_job_send_progress(loom_job *job);
 void loom_job_fill_progress(const loom_job *job, Wire__Progress *progress);
 void loom_job_remark(loom_job *job, const char *text);
@@ -371,7 +372,7 @@ void loom_task_drop(loom_task *task); /* from all lists; what it lent is free ag
 /* residents.c: values that stay with the worker that made them, for the stage that reads them there. */
 /* Outputs of a delta of which the values may stay with its worker: into outputs[n_outputs], their number. */
 size_t loom_resident_outputs(const loom_task *delta, uint32_t *outputs);
-/* They may, from now on. */
+/* Ties the stages that read them to the delta's worker. */
 void loom_resident_promise(const loom_task *delta, const uint32_t *outputs, size_t n);
 /* What a delta says has stayed, *n values, may have done so, and is the stage's whole result. */
 LOOM_MUST_USE loom_status *loom_resident_check(const loom_task *delta, const Wire__TaskDone *done, size_t *n);

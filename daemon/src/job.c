@@ -458,7 +458,7 @@ static void destroy_stage(loom_job_stage *stage) {
     loom_list_free(&stage->spare);
 }
 
-void loom_job_stage_wait(loom_job_stage *stage) {
+void loom_job_stage_unstart(loom_job_stage *stage) {
     if (stage->state != LOOM_STAGE_RUNNING) return;
     free(stage->outputs);
     stage->outputs = NULL;

@@ -31,8 +31,7 @@ static void add_reader(loom_job *job, uint32_t slot, uint32_t loop) {
     job->slot_readers[slot]++;
 }
 
-/* A slot that is filled once more for each reading of it, by an array stage of the same loop, and read by nobody else.
- */
+/* Slots that are filled and read once in each turn, by an array stage of the same loop and nobody else. */
 static void find_sole_readers(loom_job *job) {
     const loom_graph *g = job->graph;
     job->sole_reader = loom_xcalloc((size_t)g->n_slots + 1, sizeof *job->sole_reader);

@@ -4,10 +4,10 @@
  * was added up need not be written for it to be read again. The daemon says which outputs may stay where the epoch is
  * the whole result, and where one array stage, of the same turn, is all that reads them. Such a delta is not accepted
  * when it comes. Its values fill their slots, so that the array stage gets its plan and goes to that worker; with the
- * array stage's answer the values have been read, and the delta is accepted. A worker that dies in between loses what
- * it had folded, as if it had never handed it over: the epoch is fenced, and the array stage waits for its input again.
- * Values of the same delta that were files stay as they are: each output has every block in it once, whether or not
- * another one was made twice.
+ * answer of the last array stage all values have been read, and the delta is accepted. A worker that dies in between
+ * loses what it had folded, as if it had never handed it over: the epoch is fenced, and the array stage waits for its
+ * input again. Values of the same delta that were files stay as they are: each output has every block in it once,
+ * whether or not another one was made twice.
  */
 #include "common/log.h"
 #include "daemon.h"
@@ -25,8 +25,9 @@ static loom_job_stage *sole_reader(const loom_job_stage *stage, uint32_t output)
     return reader == LOOM_NONE_STAGE ? NULL : &stage->job->stages[reader];
 }
 
-/* Once a worker has died at a job, what the next one adds up is written, so that it need not be added up again and
- * again. All that an array stage reads in memory has to be in the memory of one worker. */
+/* Once a worker has died at a job, or with a value of it, what the next one adds up is written, so that it need not be
+ * added up again and again. What is done already was read before another value was lost: nobody wants it again. All
+ * that an array stage reads in memory has to be in the memory of one worker. */
 size_t loom_resident_outputs(const loom_task *delta, uint32_t *outputs) {
     const loom_job_stage *stage = delta->stage;
     int64_t n_blocks = stage->blocks->n_blocks;
@@ -36,7 +37,7 @@ size_t loom_resident_outputs(const loom_task *delta, uint32_t *outputs) {
     size_t n = 0;
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
         const loom_job_stage *reader = sole_reader(stage, i);
-        if (!reader || !is_added_up(stage->graph->outputs[i].kind)) continue;
+        if (!reader || stage->outputs[i].done || !is_added_up(stage->graph->outputs[i].kind)) continue;
         if (!reader->reads_at || reader->reads_at == delta->worker) outputs[n++] = i;
     }
     return n;
@@ -51,9 +52,10 @@ loom_status *loom_resident_check(const loom_task *delta, const Wire__TaskDone *d
     *n = 0;
     for (size_t i = 0; i < done->n_parts; i++) {
         if (!done->parts[i]->object->has_resident) continue;
-        const loom_job_stage *reader = sole_reader(stage, done->parts[i]->output);
-        bool allowed = reader && reader->reads_at == delta->worker &&
-                       is_added_up(stage->graph->outputs[done->parts[i]->output].kind);
+        uint32_t output = done->parts[i]->output;
+        const loom_job_stage *reader = sole_reader(stage, output);
+        bool allowed = reader && reader->reads_at == delta->worker && !stage->outputs[output].done &&
+                       is_added_up(stage->graph->outputs[output].kind);
         if (!allowed) {
             return loom_error(LOOM_E_PROTOCOL, "a delta with a value that may not stay with its worker");
         }
@@ -144,10 +146,12 @@ static void lose(loom_job_stage *stage) {
         if (!object || object->worker != stage->deferred.worker) continue;
         loom_job_lose_slot(job, slot);
         stage->outputs[i].done = false;
-        loom_job_stage_wait(&job->stages[job->sole_reader[slot]]);
+        loom_job_stage_unstart(&job->stages[job->sole_reader[slot]]);
     }
     loom_stage_fence(stage, stage->deferred.epoch, NULL, NULL);
     loom_deferred_clear(&stage->deferred);
+    /* It may have had no task that a death is counted by: it was waiting for a plan. */
+    if (!job->deaths) job->deaths = 1;
 }
 
 void loom_deferred_lost(const loom_worker *worker) {

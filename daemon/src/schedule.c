@@ -414,7 +414,23 @@ static void settle_errors(loom_job *job) {
     }
 }
 
+/* Array stages that only this worker can run come first: jobs' turns are shared by all workers, and those of others
+ * could pass this one over for ever. */
+static bool give_tied(loom_daemon *d, loom_worker *w) {
+    if (w->tasks.n) return false;
+    for (size_t i = 0; i < d->jobs.n; i++) {
+        loom_job *job = d->jobs.at[i];
+        for (uint32_t s = 0; job->graph && !job->ending && s < job->graph->n_stages; s++) {
+            loom_job_stage *stage = &job->stages[s];
+            if (stage->state != LOOM_STAGE_RUNNING || stage->ledger || loom_resident_reader(stage) != w) continue;
+            if (run_array(stage, w)) return true;
+        }
+    }
+    return false;
+}
+
 static bool offer(loom_daemon *d, loom_worker *w) {
+    if (give_tied(d, w)) return true;
     for (size_t i = 0; i < d->jobs.n; i++) {
         loom_job *job = d->jobs.at[(d->turn + i) % d->jobs.n];
         for (uint32_t s = 0; job->graph && !job->ending && s < job->graph->n_stages; s++) {

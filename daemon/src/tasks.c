@@ -14,16 +14,18 @@ static void unref_all(loom_held_object **objects, size_t n) {
     free(objects);
 }
 
-static loom_status *take_object(loom_worker *w, const Wire__Object *wire, loom_held_object **object) {
-    if (wire->has_resident) return loom_held_object_resident(wire, w, object);
+/* Only with a delta does anybody remember that a value is gone when its worker is. */
+static loom_status *take_object(const loom_task *task, const Wire__Object *wire, loom_held_object **object) {
+    loom_worker *w = task->worker;
+    if (wire->has_resident && task->kind == WIRE__TASK_KIND__DELTA) return loom_held_object_resident(wire, w, object);
     return loom_held_object_adopt(wire, w->folders, w->n_folders, loom_daemon_next_id(w->daemon), object);
 }
 
 /* The objects of all parts, or none: then what was moved is gone, and the rest is where it was. */
-static loom_status *take_objects(loom_worker *w, const Wire__TaskDone *done, loom_held_object ***taken) {
+static loom_status *take_objects(const loom_task *task, const Wire__TaskDone *done, loom_held_object ***taken) {
     loom_held_object **objects = loom_xcalloc(done->n_parts + 1, sizeof *objects);
     for (size_t i = 0; i < done->n_parts; i++) {
-        loom_status *status = take_object(w, done->parts[i]->object, &objects[i]);
+        loom_status *status = take_object(task, done->parts[i]->object, &objects[i]);
         if (!status) continue;
         unref_all(objects, i);
         return status;
@@ -324,9 +326,9 @@ static loom_status *accept_blocks(loom_task *task, const Wire__TaskDone *done, c
     loom_job_stage *stage = task->stage;
     loom_held_object **objects;
     size_t n_residents;
-    LOOM_TRY(loom_resident_check(task, done, &n_residents));
     LOOM_TRY(loom_ledger_check_delta(stage->ledger, task->epoch, blocks, done->n_blocks));
-    LOOM_TRY(take_objects(task->worker, done, &objects));
+    LOOM_TRY(loom_resident_check(task, done, &n_residents));
+    LOOM_TRY(take_objects(task, done, &objects));
     if (n_residents) {
         loom_stage_defer(task, blocks, done, objects);
         return NULL;
@@ -382,7 +384,7 @@ static loom_status *merge_done(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
     loom_held_object **objects;
     if (done->n_parts != 1) return loom_error(LOOM_E_PROTOCOL, "a merge with %zu results", done->n_parts);
-    LOOM_TRY(take_objects(task->worker, done, &objects));
+    LOOM_TRY(take_objects(task, done, &objects));
     loom_piece *a = task->a, *b = task->b;
     loom_stretch both = {a->stretch.first, a->stretch.n + b->stretch.n};
     loom_stored_piece stored = {task->output, both, objects[0]->path};
@@ -410,7 +412,7 @@ static loom_status *empty_done(loom_task *task, const Wire__TaskDone *done) {
     loom_stage_output *output = &stage->outputs[task->output];
     loom_held_object **objects;
     if (done->n_parts != 1) return loom_error(LOOM_E_PROTOCOL, "an empty output with %zu values", done->n_parts);
-    LOOM_TRY(take_objects(task->worker, done, &objects));
+    LOOM_TRY(take_objects(task, done, &objects));
     loom_held_object *object = objects[0];
     free(objects);
     if (stage->graph->outputs[task->output].kind == LOOM_OUT_STREAM) {
@@ -441,7 +443,7 @@ static loom_status *check_array(const loom_job_stage *stage, const Wire__TaskDon
 static loom_status *array_done(loom_task *task, const Wire__TaskDone *done) {
     loom_held_object **objects;
     LOOM_TRY(check_array(task->stage, done));
-    LOOM_TRY(take_objects(task->worker, done, &objects));
+    LOOM_TRY(take_objects(task, done, &objects));
     for (size_t i = 0; i < done->n_parts; i++) loom_stage_set_slot(task->stage, done->parts[i]->output, objects[i]);
     free(objects);
     return NULL;

@@ -141,6 +141,7 @@ void loom_results_take_back(loom_control *c, loom_outcome *o) {
     }
     o->parts.count = o->blocks.count = 0;
     o->done.n_times = 0;
+    o->kept = false;
 }
 
 static bool is_input(const loom_work_run *run, uint64_t number) {
@@ -164,10 +165,17 @@ static void write_resident(loom_control *c, loom_resident *r) {
     r->value = NULL;
 }
 
+static bool is_wanted(loom_control *c, const loom_resident *r) {
+    pthread_mutex_lock(&c->lock);
+    bool closed = c->stopping || r->job->closed;
+    pthread_mutex_unlock(&c->lock);
+    return !closed;
+}
+
 bool loom_residents_write(loom_control *c, const loom_work_run *run, bool inputs) {
     bool any = false;
     for (loom_resident *r = c->residents; r; r = r->next) {
-        if (!r->value || is_input(run, r->number) != inputs) continue;
+        if (!r->value || is_input(run, r->number) != inputs || !is_wanted(c, r)) continue;
         write_resident(c, r);
         any = true;
     }

@@ -2,7 +2,7 @@
  *
  * A value may stay where the daemon said so, and stays while the worker has nothing else to do than to read it: before
  * any other task it is written into a file, which takes its place under the same number. So what stays never stands in
- * anybody's way, and costs nothing that writing it at once would not have cost.
+ * anybody's way; at worst it is written a little later than it would have been.
  * Threads: the working thread's.
  */
 #ifndef LOOM_WORKER_RESULTS_H
@@ -17,7 +17,7 @@ typedef struct loom_outcome {
     Wire__TaskDone done;
     LOOM_VEC(Wire__TaskPart *) parts;
     LOOM_VEC(Wire__BlockRun *) blocks;
-    bool kept; /* a value stays */
+    bool kept; /* a value stays: what else the run has makes room for its reader */
     loom_status *status;
 } loom_outcome;
 

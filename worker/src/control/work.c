@@ -550,6 +550,7 @@ static void run_task(loom_control *c, loom_item *item) {
     wire__task_done__init(&o.done);
     loom_residents_write(c, item->run, false);
     o.status = do_task(c, item, &o);
+    if (o.status) loom_results_take_back(c, &o); /* of half a result nobody has any use */
     add_times(&o, item->run);
     /* A traversal's buffers make room for who reads what stays; what has been read goes at once. */
     bool read = item->what == WIRE__TASK_KIND__ARRAY && !o.status && loom_residents_read(c, item->run);
