@@ -129,24 +129,25 @@ static void on_allocate(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     *buffer = uv_buf_init(loom_xmalloc(suggested), (unsigned)suggested);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer) {
-    child *c = stream->data;
-    if (n > 0) loom_buffer_append(&c->reply, buffer->base, (size_t)n);
-    free(buffer->base);
-    if (c->ending || c->finishing) return;
-    if (n < 0) {
-        /* The exit callback tells how it ended; a child that only closed its output is killed for it. */
-        uv_read_stop(stream);
-        if (c->spawned) uv_process_kill(&c->process, SIGKILL);
-        return;
-    }
-    if (c->reply.length < 8) return;
+static void take_bytes(child *c, const char *bytes, size_t n) {
+    loom_buffer_append(&c->reply, bytes, n);
+    if (c->ending || c->finishing || c->reply.length < 8) return;
     uint64_t length = announced(c);
     if (length > c->pool->limits.reply || c->reply.length - 8 > length) {
         settle(c, loom_error(LOOM_E_INTERNAL, "the compiler's answer is broken or too long"));
     } else if (c->reply.length - 8 == length) {
         settle(c, NULL);
     }
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer) {
+    child *c = stream->data;
+    if (n > 0) take_bytes(c, buffer->base, (size_t)n);
+    free(buffer->base);
+    if (n >= 0 || c->ending || c->finishing) return;
+    /* The exit callback tells how it ended; a child that only closed its output is killed for it. */
+    uv_read_stop(stream);
+    if (c->spawned) uv_process_kill(&c->process, SIGKILL);
 }
 
 /* Ended from outside, as by somebody who needs the memory, and not by what it was compiling: worth another try. (One
@@ -188,9 +189,23 @@ static loom_status *ended_by(int signal) {
                             "that take less leave more (--memory)");
 }
 
+/* The loop may tell of an exit before it has read what was written ahead of it: with the exit of another child it looks
+ * at all of them. */
+static void read_rest(child *c) {
+    uv_os_fd_t file;
+    char bytes[4096];
+    ssize_t n;
+    if (uv_fileno((uv_handle_t *)&c->output, &file)) return;
+    while (!c->ending && !c->finishing && ((n = read(file, bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR))) {
+        if (n > 0) take_bytes(c, bytes, (size_t)n);
+    }
+}
+
 static void on_child_exit(uv_process_t *process, int64_t status, int signal) {
     child *c = process->data;
     c->spawned = false;
+    if (c->ending) return;
+    if (c->job) read_rest(c);
     if (c->ending) return;
     if (c->finishing) {
         end_child(c);

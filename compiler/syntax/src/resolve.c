@@ -90,8 +90,9 @@ static syn_rt *resolve_function(const resolver *r, const syn_te *t, syn_env *env
 
 /* ---- names ---- */
 
-/* Does the type, as written, have this name in it? */
+/* Does the type, as written, have this name in it? There is none where it could not be read. */
 static bool mentions(const syn_te *t, const syn_name *name) {
+    if (!t) return false;
     if (t->kind == TE_NAME && t->name == name) return true;
     for (uint32_t i = 0; i < t->n_items; i++) {
         if (mentions(t->items[i], name)) return true;
