@@ -373,7 +373,7 @@ void loom_task_drop(loom_task *task); /* from all lists; what it lent is free ag
 /* Outputs of a delta of which the values may stay with its worker: into outputs[n_outputs], their number. */
 size_t loom_resident_outputs(const loom_task *delta, uint32_t *outputs);
 /* Ties the stages that read them to the delta's worker. */
-void loom_resident_promise(const loom_task *delta, const uint32_t *outputs, size_t n);
+void loom_resident_promise(const loom_task *delta);
 /* What a delta says has stayed, *n values, may have done so, and is the stage's whole result. */
 LOOM_MUST_USE loom_status *loom_resident_check(const loom_task *delta, const Wire__TaskDone *done, size_t *n);
 /* The worker that has an input of the stage in its memory; NULL: any may run it. */

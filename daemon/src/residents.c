@@ -28,23 +28,27 @@ static loom_job_stage *sole_reader(const loom_job_stage *stage, uint32_t output)
 /* Once a worker has died at a job, or with a value of it, what the next one adds up is written, so that it need not be
  * added up again and again. What is done already was read before another value was lost: nobody wants it again. All
  * that an array stage reads in memory has to be in the memory of one worker. */
-size_t loom_resident_outputs(const loom_task *delta, uint32_t *outputs) {
+static bool may_stay(const loom_task *delta, uint32_t output) {
     const loom_job_stage *stage = delta->stage;
-    int64_t n_blocks = stage->blocks->n_blocks;
-    if (stage->streams_out || stage->job->deaths || loom_ledger_held(stage->ledger, delta->epoch) != n_blocks) {
-        return 0;
-    }
+    bool whole = loom_ledger_held(stage->ledger, delta->epoch) == stage->blocks->n_blocks;
+    if (stage->streams_out || stage->job->deaths || !whole || stage->outputs[output].done) return false;
+    const loom_job_stage *reader = sole_reader(stage, output);
+    return reader && is_added_up(stage->graph->outputs[output].kind) &&
+           (!reader->reads_at || reader->reads_at == delta->worker);
+}
+
+size_t loom_resident_outputs(const loom_task *delta, uint32_t *outputs) {
     size_t n = 0;
-    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
-        const loom_job_stage *reader = sole_reader(stage, i);
-        if (!reader || stage->outputs[i].done || !is_added_up(stage->graph->outputs[i].kind)) continue;
-        if (!reader->reads_at || reader->reads_at == delta->worker) outputs[n++] = i;
+    for (uint32_t i = 0; i < delta->stage->graph->n_outputs; i++) {
+        if (may_stay(delta, i)) outputs[n++] = i;
     }
     return n;
 }
 
-void loom_resident_promise(const loom_task *delta, const uint32_t *outputs, size_t n) {
-    for (size_t i = 0; i < n; i++) sole_reader(delta->stage, outputs[i])->reads_at = delta->worker;
+void loom_resident_promise(const loom_task *delta) {
+    for (uint32_t i = 0; i < delta->stage->graph->n_outputs; i++) {
+        if (may_stay(delta, i)) sole_reader(delta->stage, i)->reads_at = delta->worker;
+    }
 }
 
 loom_status *loom_resident_check(const loom_task *delta, const Wire__TaskDone *done, size_t *n) {

@@ -83,10 +83,7 @@ static loom_status *tell_task(const loom_task *task, const extras *more) {
     wire.output = task->output;
     uint32_t *resident = loom_xcalloc((size_t)task->stage->graph->n_outputs + 1, sizeof *resident);
     wire.resident = resident;
-    if (task->kind == WIRE__TASK_KIND__DELTA) {
-        wire.n_resident = loom_resident_outputs(task, resident);
-        loom_resident_promise(task, resident, wire.n_resident);
-    }
+    if (task->kind == WIRE__TASK_KIND__DELTA) wire.n_resident = loom_resident_outputs(task, resident);
     if (more) {
         wire.n_lengths = more->n_lengths;
         wire.lengths = more->lengths;
@@ -231,6 +228,7 @@ static void send_delta(loom_seat *seat) {
     task->seat = seat;
     task->epoch = seat->epoch;
     seat->open = false;
+    loom_resident_promise(task);
     send_task(task, NULL);
 }
 
@@ -305,13 +303,19 @@ static bool find_merge(const loom_job_stage *stage, uint32_t output, loom_piece 
     return best != UINT64_MAX;
 }
 
-/* Any class's plan can merge and tell what is empty: shapes of accumulators do not depend on the segment. */
-static loom_job_plan *any_plan(loom_job_stage *stage, loom_worker *w) {
+/* A plan of whatever class that is there; NULL: none. */
+static loom_job_plan *ready_plan(const loom_job_stage *stage, const loom_worker *w) {
     for (size_t i = 0; i < stage->plans.n; i++) {
         loom_job_plan *plan = stage->plans.at[i];
         if (plan->ready && strcmp(plan->target, w->target) == 0) return plan;
     }
-    return loom_plan_for(stage, 0, w);
+    return NULL;
+}
+
+/* Any class's plan can merge and tell what is empty: shapes of accumulators do not depend on the segment. */
+static loom_job_plan *any_plan(loom_job_stage *stage, loom_worker *w) {
+    loom_job_plan *plan = ready_plan(stage, w);
+    return plan ? plan : loom_plan_for(stage, 0, w);
 }
 
 static bool merge(loom_job_stage *stage, loom_worker *w) {
@@ -355,8 +359,13 @@ static bool finish(loom_job_stage *stage, loom_worker *w) {
 
 /* ---- array stages and whole programs ---- */
 
+/* A stage that one worker runs in one go, and none does yet. */
+static bool is_unlent(const loom_job_stage *stage) {
+    return stage->state == LOOM_STAGE_RUNNING && stage->graph->kind != LOOM_STAGE_TRAVERSAL && !stage->running;
+}
+
 static bool run_array(loom_job_stage *stage, loom_worker *w) {
-    if (stage->running) return false;
+    if (!is_unlent(stage)) return false;
     const loom_worker *reader = loom_resident_reader(stage);
     if (reader && reader != w) return false;
     loom_job_plan *plan = loom_plan_for(stage, 0, w); /* compiled while the worker is still busy */
@@ -422,8 +431,7 @@ static bool give_tied(loom_daemon *d, loom_worker *w) {
         loom_job *job = d->jobs.at[i];
         for (uint32_t s = 0; job->graph && !job->ending && s < job->graph->n_stages; s++) {
             loom_job_stage *stage = &job->stages[s];
-            if (stage->state != LOOM_STAGE_RUNNING || stage->ledger || loom_resident_reader(stage) != w) continue;
-            if (run_array(stage, w)) return true;
+            if (loom_resident_reader(stage) == w && run_array(stage, w)) return true;
         }
     }
     return false;
@@ -448,13 +456,9 @@ static bool array_waits(const loom_daemon *d, const loom_worker *w) {
         const loom_job *job = d->jobs.at[i];
         for (uint32_t s = 0; job->graph && !job->ending && s < job->graph->n_stages; s++) {
             const loom_job_stage *stage = &job->stages[s];
-            if (stage->state != LOOM_STAGE_RUNNING || stage->ledger || stage->running) continue;
+            if (!is_unlent(stage) || !ready_plan(stage, w)) continue;
             const loom_worker *reader = loom_resident_reader(stage);
-            if (reader && reader != w) continue;
-            for (size_t k = 0; k < stage->plans.n; k++) {
-                const loom_job_plan *plan = stage->plans.at[k];
-                if (plan->ready && strcmp(plan->target, w->target) == 0) return true;
-            }
+            if (!reader || reader == w) return true;
         }
     }
     return false;
