@@ -175,10 +175,11 @@ typedef struct loom_stage_output {
     int unacknowledged;
 } loom_stage_output;
 
-/* A delta of which values stay with their worker: it is accepted once these have been read (residents.c). */
+/* A delta, or an array stage's answer, of which values stay with their worker: it is accepted once these have been read
+ * (residents.c). */
 typedef struct loom_deferred {
     loom_worker *worker; /* NULL: there is none */
-    loom_epoch epoch;
+    loom_epoch epoch;    /* of the delta, with all its blocks */
     loom_stretch *blocks;
     size_t n_blocks;
 } loom_deferred;
@@ -197,7 +198,7 @@ struct loom_job_stage {
     loom_list spare; /* plans of earlier turns: the same request need not be compiled again */
     loom_stage_output *outputs;
     loom_deferred deferred;
-    const loom_worker *reads_at; /* ARRAY: the worker that was told that inputs may stay with it; NULL: none */
+    const loom_worker *reads_at; /* the worker that was told that inputs may stay with it; NULL: none */
     loom_task *running;          /* ARRAY, WHOLE */
     int64_t fail_block;          /* blocks from here on are not leased any more; n_blocks: no error */
     loom_status *error;          /* of fail_block */
@@ -247,7 +248,7 @@ struct loom_job {
     loom_compile_job *compiling;
     loom_held_object **slots;           /* by slot of the graph; arguments before */
     uint32_t *slot_readers, *slot_uses; /* by slot: of a value; of the one that is there still to come */
-    uint32_t *sole_reader; /* by slot: the one array stage that reads each of its values; LOOM_NONE_STAGE: others do */
+    uint32_t *sole_reader; /* by slot: the one stage that reads each of its values; LOOM_NONE_STAGE: others do */
     const uint32_t *loop_of_stage, *loop_of_loop, *loop_of_slot;
     loom_job_loop *loops;
     uint32_t n_instances;
@@ -333,6 +334,7 @@ void loom_job_advance(loom_job *job);                   /* starts stages whose i
 void loom_job_stage_done(loom_job_stage *stage);
 void loom_job_stage_reset(loom_job_stage *stage);   /* for another turn */
 void loom_job_stage_unstart(loom_job_stage *stage); /* an array stage, of which an input is gone, begins again */
+bool loom_stage_has_inputs(const loom_job_stage *stage);
 void loom_job_send_progress(loom_job *job);
 void loom_job_fill_progress(const loom_job *job, Wire__Progress *progress);
 void loom_job_remark(loom_job *job, const char *text);
@@ -370,18 +372,18 @@ loom_task *loom_task_create(loom_job_plan *plan, loom_worker *worker, Wire__Task
 void loom_task_drop(loom_task *task); /* from all lists; what it lent is free again */
 
 /* residents.c: values that stay with the worker that made them, for the stage that reads them there. */
-/* Outputs of a delta of which the values may stay with its worker: into outputs[n_outputs], their number. */
-size_t loom_resident_outputs(const loom_task *delta, uint32_t *outputs);
-/* Ties the stages that read them to the delta's worker. */
-void loom_resident_promise(const loom_task *delta);
-/* What a delta says has stayed, *n values, may have done so, and is the stage's whole result. */
-LOOM_MUST_USE loom_status *loom_resident_check(const loom_task *delta, const Wire__TaskDone *done, size_t *n);
+/* Outputs of a DELTA or ARRAY of which the values may stay with its worker: into outputs[n_outputs], their number. */
+size_t loom_resident_outputs(const loom_task *task, uint32_t *outputs);
+/* Ties the stages that read them to the task's worker. */
+void loom_resident_promise(const loom_task *task);
+/* What an answer says has stayed, *n values, may have done so, and is the stage's whole result. */
+LOOM_MUST_USE loom_status *loom_resident_check(const loom_task *task, const Wire__TaskDone *done, size_t *n);
 /* The worker that has an input of the stage in its memory; NULL: any may run it. */
 const loom_worker *loom_resident_reader(const loom_job_stage *stage);
-/* The values are there for who reads them; takes the objects, one for each part. */
+/* The values are there for who reads them; takes the objects, one for each part. `blocks`: of a delta, or NULL. */
 void loom_stage_defer(const loom_task *task, const loom_stretch *blocks, const Wire__TaskDone *done,
                       loom_held_object **objects);
-void loom_deferred_settle(loom_job *job);           /* deltas of which the values have been read are accepted */
+void loom_deferred_settle(loom_job *job);           /* what has been read is accepted */
 void loom_deferred_lost(const loom_worker *worker); /* what stayed with it has to be made again */
 void loom_deferred_clear(loom_deferred *deferred);
 
@@ -391,6 +393,8 @@ void loom_task_progress(loom_worker *w, const Wire__TaskBeat *beat);
 void loom_stage_send_parts(loom_job_stage *stage);
 void loom_stage_part_acknowledged(loom_job *job, uint64_t first_block);
 void loom_stage_set_slot(loom_job_stage *stage, uint32_t output, loom_held_object *object); /* takes the reference */
+/* Those of all parts of an answer, but for what is there already; takes the objects, one for each part. */
+void loom_stage_set_slots(loom_job_stage *stage, const Wire__TaskDone *done, loom_held_object **objects);
 void loom_stage_check_done(loom_job_stage *stage);
 void loom_stage_take_piece(loom_job_stage *stage, uint32_t output); /* the one piece left is the slot's value */
 /* The epoch, with all it holds; its worker, unless NULL, is told. */

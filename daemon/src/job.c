@@ -136,9 +136,9 @@ void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in) {
 
 /* ---- stages ---- */
 
-static bool inputs_ready(const loom_job *job, const loom_graph_stage *g) {
-    for (uint32_t i = 0; i < g->n_inputs; i++) {
-        if (!job->slots[g->inputs[i]]) return false;
+bool loom_stage_has_inputs(const loom_job_stage *stage) {
+    for (uint32_t i = 0; i < stage->graph->n_inputs; i++) {
+        if (!stage->job->slots[stage->graph->inputs[i]]) return false;
     }
     return true;
 }
@@ -189,7 +189,7 @@ static bool start_stages(loom_job *job) {
     for (uint32_t i = 0; i < job->graph->n_stages && !job->ending; i++) {
         loom_job_stage *stage = &job->stages[i];
         if (stage->state != LOOM_STAGE_PENDING || !loom_job_is_active(job, job->loop_of_stage[i])) continue;
-        if (!inputs_ready(job, stage->graph)) continue;
+        if (!loom_stage_has_inputs(stage)) continue;
         start_stage(stage);
         started = true;
     }

@@ -31,14 +31,14 @@ static void add_reader(loom_job *job, uint32_t slot, uint32_t loop) {
     job->slot_readers[slot]++;
 }
 
-/* Slots that are filled and read once in each turn, by an array stage of the same loop and nobody else. */
+/* Slots that are filled and read once in each turn, by a stage of the same loop and nobody else. */
 static void find_sole_readers(loom_job *job) {
     const loom_graph *g = job->graph;
     job->sole_reader = loom_xcalloc((size_t)g->n_slots + 1, sizeof *job->sole_reader);
     for (uint32_t s = 0; s < g->n_slots; s++) job->sole_reader[s] = LOOM_NONE_STAGE;
     for (uint32_t i = 0; i < g->n_stages; i++) {
         const loom_graph_stage *stage = &g->stages[i];
-        for (uint32_t k = 0; stage->kind == LOOM_STAGE_ARRAY && k < stage->n_inputs; k++) {
+        for (uint32_t k = 0; k < stage->n_inputs; k++) {
             uint32_t slot = stage->inputs[k];
             if (job->slot_readers[slot] == 1 && job->loop_of_slot[slot] == job->loop_of_stage[i])
                 job->sole_reader[slot] = i;

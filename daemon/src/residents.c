@@ -1,77 +1,100 @@
 /* Values that stay with the worker that made them.
  *
  * Mostly one worker has folded all of a traversal, and the array stage that reads the result runs there too: then what
- * was added up need not be written for it to be read again. The daemon says which outputs may stay where the epoch is
- * the whole result, and where one array stage, of the same turn, is all that reads them. Such a delta is not accepted
- * when it comes. Its values fill their slots, so that the array stage gets its plan and goes to that worker; with the
- * answer of the last array stage all values have been read, and the delta is accepted. A worker that dies in between
- * loses what it had folded, as if it had never handed it over: the epoch is fenced, and the array stage waits for its
- * input again. Values of the same delta that were files stay as they are: each output has every block in it once,
- * whether or not another one was made twice.
+ * was added up need not be written for it to be read again. So it is with what an array stage hands to a traversal that
+ * one worker will fold. The daemon says which outputs may stay: those that one stage of the same turn reads, an array
+ * stage where the epoch is the whole result of a traversal, a traversal where an array stage runs and there is no other
+ * worker.
+ *
+ * Such an answer is not accepted when it comes. Its values fill their slots, so that their reader starts, at that worker
+ * alone; once all of them have been read (the array stage has answered, the traversal is done) it is. A worker that dies
+ * in between loses what it had made, as if it had never handed it over: the epoch is fenced or the array stage runs
+ * again, and the reader waits for its input. A traversal keeps what has been merged of it meanwhile. Values of the same
+ * answer that were files stay as they are: each output has every block in it once, whether or not another one was made
+ * twice.
  */
 #include "common/log.h"
 #include "daemon.h"
 #include <inttypes.h>
 #include <string.h>
 
+static bool is_traversal(const loom_job_stage *stage) {
+    return stage->graph->kind == LOOM_STAGE_TRAVERSAL;
+}
+
 /* What is streamed out goes to the client, and what is collected grows with the stream: these are written. */
 static bool is_added_up(loom_output_kind kind) {
     return kind == LOOM_OUT_FOLD || kind == LOOM_OUT_REDUCE || kind == LOOM_OUT_PERMUTE;
 }
 
-/* The stage that reads the output, where that is all that does. */
+/* The stage that reads the output, where that is all that does and is of the other kind. */
 static loom_job_stage *sole_reader(const loom_job_stage *stage, uint32_t output) {
-    uint32_t reader = stage->job->sole_reader[stage->graph->outputs[output].slot];
-    return reader == LOOM_NONE_STAGE ? NULL : &stage->job->stages[reader];
+    uint32_t number = stage->job->sole_reader[stage->graph->outputs[output].slot];
+    if (number == LOOM_NONE_STAGE) return NULL;
+    loom_job_stage *reader = &stage->job->stages[number];
+    loom_stage_kind other = is_traversal(stage) ? LOOM_STAGE_ARRAY : LOOM_STAGE_TRAVERSAL;
+    return reader->graph->kind == other ? reader : NULL;
 }
 
-/* Once a worker has died at a job, or with a value of it, what the next one adds up is written, so that it need not be
- * added up again and again. What is done already was read before another value was lost: nobody wants it again. All
- * that an array stage reads in memory has to be in the memory of one worker. */
-static bool may_stay(const loom_task *delta, uint32_t output) {
-    const loom_job_stage *stage = delta->stage;
-    bool whole = loom_ledger_held(stage->ledger, delta->epoch) == stage->blocks->n_blocks;
-    if (stage->streams_out || stage->job->deaths || !whole || stage->outputs[output].done) return false;
-    const loom_job_stage *reader = sole_reader(stage, output);
-    return reader && is_added_up(stage->graph->outputs[output].kind) &&
-           (!reader->reads_at || reader->reads_at == delta->worker);
+static bool is_whole_delta(const loom_task *task) {
+    const loom_job_stage *stage = task->stage;
+    return !stage->streams_out && loom_ledger_held(stage->ledger, task->epoch) == stage->blocks->n_blocks;
 }
 
-size_t loom_resident_outputs(const loom_task *delta, uint32_t *outputs) {
+/* Other workers would have nothing to do for the turn; and what it has read itself must be there to be read again. */
+static bool is_alone(const loom_task *task) {
+    return task->worker->daemon->workers.n == 1 && !loom_resident_reader(task->stage);
+}
+
+/* Once a worker has died at a job, or with a value of it, what the next one makes is written, so that it need not be
+ * made again and again. What is done already was read before another value was lost: nobody wants it again. All that a
+ * stage reads in memory has to be in the memory of one worker. */
+static bool may_stay(const loom_task *task, uint32_t output) {
+    const loom_job_stage *stage = task->stage, *reader = sole_reader(stage, output);
+    if (!reader || stage->job->deaths || stage->outputs[output].done) return false;
+    if (reader->reads_at && reader->reads_at != task->worker) return false;
+    if (!is_traversal(stage)) return is_alone(task);
+    return is_added_up(stage->graph->outputs[output].kind) && is_whole_delta(task);
+}
+
+size_t loom_resident_outputs(const loom_task *task, uint32_t *outputs) {
     size_t n = 0;
-    for (uint32_t i = 0; i < delta->stage->graph->n_outputs; i++) {
-        if (may_stay(delta, i)) outputs[n++] = i;
+    for (uint32_t i = 0; i < task->stage->graph->n_outputs; i++) {
+        if (may_stay(task, i)) outputs[n++] = i;
     }
     return n;
 }
 
-void loom_resident_promise(const loom_task *delta) {
-    for (uint32_t i = 0; i < delta->stage->graph->n_outputs; i++) {
-        if (may_stay(delta, i)) sole_reader(delta->stage, i)->reads_at = delta->worker;
+void loom_resident_promise(const loom_task *task) {
+    for (uint32_t i = 0; i < task->stage->graph->n_outputs; i++) {
+        if (may_stay(task, i)) sole_reader(task->stage, i)->reads_at = task->worker;
     }
 }
 
-loom_status *loom_resident_check(const loom_task *delta, const Wire__TaskDone *done, size_t *n) {
-    const loom_job_stage *stage = delta->stage;
+/* Of a delta. */
+static loom_status *check_whole(const loom_job_stage *stage, const Wire__TaskDone *done) {
+    uint64_t n_blocks = 0;
+    for (size_t i = 0; i < done->n_blocks; i++) n_blocks += done->blocks[i]->n;
+    if (!stage->streams_out && done->n_parts == stage->graph->n_outputs &&
+        n_blocks == (uint64_t)stage->blocks->n_blocks) {
+        return NULL;
+    }
+    return loom_error(LOOM_E_PROTOCOL, "a delta with values that stay with its worker is not the whole result");
+}
+
+loom_status *loom_resident_check(const loom_task *task, const Wire__TaskDone *done, size_t *n) {
+    const loom_job_stage *stage = task->stage;
     *n = 0;
     for (size_t i = 0; i < done->n_parts; i++) {
         if (!done->parts[i]->object->has_resident) continue;
         uint32_t output = done->parts[i]->output;
         const loom_job_stage *reader = sole_reader(stage, output);
-        bool allowed = reader && reader->reads_at == delta->worker && !stage->outputs[output].done &&
-                       is_added_up(stage->graph->outputs[output].kind);
-        if (!allowed) {
-            return loom_error(LOOM_E_PROTOCOL, "a delta with a value that may not stay with its worker");
-        }
+        bool allowed = reader && reader->reads_at == task->worker && !stage->outputs[output].done &&
+                       (!is_traversal(stage) || is_added_up(stage->graph->outputs[output].kind));
+        if (!allowed) return loom_error(LOOM_E_PROTOCOL, "an answer with a value that may not stay with its worker");
         ++*n;
     }
-    uint64_t n_blocks = 0;
-    for (size_t i = 0; i < done->n_blocks; i++) n_blocks += done->blocks[i]->n;
-    if (*n && (stage->streams_out || done->n_parts != stage->graph->n_outputs ||
-               n_blocks != (uint64_t)stage->blocks->n_blocks)) {
-        return loom_error(LOOM_E_PROTOCOL, "a delta with values that stay with its worker is not the whole result");
-    }
-    return NULL;
+    return *n && is_traversal(stage) ? check_whole(stage, done) : NULL;
 }
 
 const loom_worker *loom_resident_reader(const loom_job_stage *stage) {
@@ -86,18 +109,10 @@ void loom_stage_defer(const loom_task *task, const loom_stretch *blocks, const W
                       loom_held_object **objects) {
     loom_job_stage *stage = task->stage;
     loom_deferred *d = &stage->deferred;
-    *d = (loom_deferred){.worker = task->worker, .epoch = task->epoch, .n_blocks = done->n_blocks};
+    *d = (loom_deferred){.worker = task->worker, .epoch = task->epoch, .n_blocks = blocks ? done->n_blocks : 0};
     d->blocks = loom_xcalloc(d->n_blocks + 1, sizeof *d->blocks);
-    memcpy(d->blocks, blocks, d->n_blocks * sizeof *d->blocks);
-    for (size_t i = 0; i < done->n_parts; i++) {
-        uint32_t output = done->parts[i]->output;
-        if (stage->outputs[output].done) {
-            loom_held_object_unref(objects[i]); /* of an earlier delta, of which another value was lost */
-        } else {
-            loom_stage_set_slot(stage, output, objects[i]);
-        }
-    }
-    free(objects);
+    if (blocks) memcpy(d->blocks, blocks, d->n_blocks * sizeof *d->blocks);
+    loom_stage_set_slots(stage, done, objects);
     loom_job_advance(stage->job);
 }
 
@@ -115,15 +130,14 @@ static bool is_unread(const loom_job_stage *stage) {
     return false;
 }
 
-static loom_status *accept_deferred(loom_job_stage *stage) {
+static loom_status *accept_delta(loom_job_stage *stage) {
     loom_job *job = stage->job;
-    loom_deferred *d = &stage->deferred;
+    const loom_deferred *d = &stage->deferred;
     LOOM_TRY(loom_ledger_check_delta(stage->ledger, d->epoch, d->blocks, d->n_blocks));
     uint64_t delta = loom_daemon_next_id(job->daemon);
     LOOM_TRY(loom_store_delta(job->daemon->store, job->id, stage->instance, d->epoch, delta, d->blocks, d->n_blocks,
                               NULL, 0));
     loom_ledger_accept(stage->ledger, d->epoch, d->blocks, d->n_blocks, delta);
-    loom_deferred_clear(d);
     return NULL;
 }
 
@@ -131,7 +145,8 @@ void loom_deferred_settle(loom_job *job) {
     for (uint32_t i = 0; i < job->graph->n_stages && !job->ending; i++) {
         loom_job_stage *stage = &job->stages[i];
         if (!stage->deferred.worker || is_unread(stage)) continue;
-        loom_status *status = accept_deferred(stage);
+        loom_status *status = is_traversal(stage) ? accept_delta(stage) : NULL;
+        loom_deferred_clear(&stage->deferred);
         if (status) {
             loom_job_fail(job, status);
         } else {
@@ -142,17 +157,17 @@ void loom_deferred_settle(loom_job *job) {
 
 static void lose(loom_job_stage *stage) {
     loom_job *job = stage->job;
-    loom_log(LOOM_LOG_INFO, "job %" PRIu64 ": what stage %u had added up is gone with its worker", job->id,
-             stage->index);
+    loom_log(LOOM_LOG_INFO, "job %" PRIu64 ": what stage %u had made is gone with its worker", job->id, stage->index);
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
         uint32_t slot = stage->graph->outputs[i].slot;
         const loom_held_object *object = job->slots[slot];
         if (!object || object->worker != stage->deferred.worker) continue;
         loom_job_lose_slot(job, slot);
         stage->outputs[i].done = false;
-        loom_job_stage_unstart(&job->stages[job->sole_reader[slot]]);
+        loom_job_stage *reader = &job->stages[job->sole_reader[slot]];
+        if (!is_traversal(reader)) loom_job_stage_unstart(reader);
     }
-    loom_stage_fence(stage, stage->deferred.epoch, NULL, NULL);
+    if (is_traversal(stage)) loom_stage_fence(stage, stage->deferred.epoch, NULL, NULL);
     loom_deferred_clear(&stage->deferred);
     /* It may have had no task that a death is counted by: it was waiting for a plan. */
     if (!job->deaths) job->deaths = 1;

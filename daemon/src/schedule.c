@@ -1,13 +1,14 @@
 /* Who works on what next.
  *
  * For a worker with room, jobs are asked in turn, and a job's running stages in order:
- *   ARRAY, WHOLE   one lease, to a worker that does nothing else; to the one that has an input in its memory;
+ *   ARRAY, WHOLE   one lease, to a worker that does nothing else;
  *   TRAVERSAL      1. blocks: a contiguous run that goes on where the worker's last one ended if it can. Where partial
  *                     results merge with neighbours only, a newcomer starts in the middle of the longest free run, so
  *                     that each worker's blocks stay one stretch; else at the first free block.
  *                  2. when nothing is free any more: the hand-over of what the worker has folded;
  *                  3. merges of pieces: the smallest pair (of neighbours, where order matters);
  *                  4. when all blocks are in one piece: that is the slot's value.
+ * A stage of which a worker has an input in its memory is that worker's; one of which such an input was lost waits.
  * After an error at block e, only blocks below e are leased: the least error is what the job reports.
  */
 #include "common/clock.h"
@@ -83,7 +84,9 @@ static loom_status *tell_task(const loom_task *task, const extras *more) {
     wire.output = task->output;
     uint32_t *resident = loom_xcalloc((size_t)task->stage->graph->n_outputs + 1, sizeof *resident);
     wire.resident = resident;
-    if (task->kind == WIRE__TASK_KIND__DELTA) wire.n_resident = loom_resident_outputs(task, resident);
+    if (task->kind == WIRE__TASK_KIND__DELTA || task->kind == WIRE__TASK_KIND__ARRAY) {
+        wire.n_resident = loom_resident_outputs(task, resident);
+    }
     if (more) {
         wire.n_lengths = more->n_lengths;
         wire.lengths = more->lengths;
@@ -359,20 +362,20 @@ static bool finish(loom_job_stage *stage, loom_worker *w) {
 
 /* ---- array stages and whole programs ---- */
 
-/* A stage that one worker runs in one go, and none does yet. */
+/* A stage that one worker runs in one go, and none does or has done. */
 static bool is_unlent(const loom_job_stage *stage) {
-    return stage->state == LOOM_STAGE_RUNNING && stage->graph->kind != LOOM_STAGE_TRAVERSAL && !stage->running;
+    return stage->state == LOOM_STAGE_RUNNING && stage->graph->kind != LOOM_STAGE_TRAVERSAL && !stage->running &&
+           !stage->deferred.worker;
 }
 
 static bool run_array(loom_job_stage *stage, loom_worker *w) {
     if (!is_unlent(stage)) return false;
-    const loom_worker *reader = loom_resident_reader(stage);
-    if (reader && reader != w) return false;
     loom_job_plan *plan = loom_plan_for(stage, 0, w); /* compiled while the worker is still busy */
     if (!plan || w->tasks.n) return false;
     bool whole = stage->graph->kind == LOOM_STAGE_WHOLE;
     loom_task *task = loom_task_create(plan, w, whole ? WIRE__TASK_KIND__WHOLE : WIRE__TASK_KIND__ARRAY);
     stage->running = task;
+    loom_resident_promise(task);
     extras more = {.n_lengths = stage->graph->n_streams};
     more.lengths = loom_xcalloc(more.n_lengths + 1, sizeof *more.lengths);
     for (uint32_t i = 0; i < stage->graph->n_streams; i++) {
@@ -395,7 +398,9 @@ static bool is_crowded(const loom_job_stage *stage) {
 }
 
 static bool give_work(loom_job_stage *stage, loom_worker *w) {
-    if (stage->state != LOOM_STAGE_RUNNING) return false;
+    if (stage->state != LOOM_STAGE_RUNNING || !loom_stage_has_inputs(stage)) return false;
+    const loom_worker *reader = loom_resident_reader(stage);
+    if (reader && reader != w) return false;
     if (stage->graph->kind != LOOM_STAGE_TRAVERSAL) return run_array(stage, w);
     if (is_crowded(stage)) return w->tasks.n == 0 && merge(stage, w);
     if (lease_blocks(stage, w)) return true;

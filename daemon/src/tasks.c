@@ -14,10 +14,11 @@ static void unref_all(loom_held_object **objects, size_t n) {
     free(objects);
 }
 
-/* Only with a delta does anybody remember that a value is gone when its worker is. */
+/* Only with these does anybody remember that a value is gone when its worker is. */
 static loom_status *take_object(const loom_task *task, const Wire__Object *wire, loom_held_object **object) {
     loom_worker *w = task->worker;
-    if (wire->has_resident && task->kind == WIRE__TASK_KIND__DELTA) return loom_held_object_resident(wire, w, object);
+    bool may = task->kind == WIRE__TASK_KIND__DELTA || task->kind == WIRE__TASK_KIND__ARRAY;
+    if (wire->has_resident && may) return loom_held_object_resident(wire, w, object);
     return loom_held_object_adopt(wire, w->folders, w->n_folders, loom_daemon_next_id(w->daemon), object);
 }
 
@@ -78,6 +79,18 @@ void loom_stage_check_done(loom_job_stage *stage) {
 void loom_stage_set_slot(loom_job_stage *stage, uint32_t output, loom_held_object *object) {
     stage->outputs[output].done = true;
     loom_job_slot(stage->job, stage->graph->outputs[output].slot, object);
+}
+
+void loom_stage_set_slots(loom_job_stage *stage, const Wire__TaskDone *done, loom_held_object **objects) {
+    for (size_t i = 0; i < done->n_parts; i++) {
+        uint32_t output = done->parts[i]->output;
+        if (stage->outputs[output].done) {
+            loom_held_object_unref(objects[i]); /* it was made before, when another value was lost */
+        } else {
+            loom_stage_set_slot(stage, output, objects[i]);
+        }
+    }
+    free(objects);
 }
 
 void loom_stage_take_piece(loom_job_stage *stage, uint32_t output) {
@@ -442,16 +455,20 @@ static loom_status *check_array(const loom_job_stage *stage, const Wire__TaskDon
 
 static loom_status *array_done(loom_task *task, const Wire__TaskDone *done) {
     loom_held_object **objects;
+    size_t n_residents;
     LOOM_TRY(check_array(task->stage, done));
+    LOOM_TRY(loom_resident_check(task, done, &n_residents));
     LOOM_TRY(take_objects(task, done, &objects));
-    for (size_t i = 0; i < done->n_parts; i++) loom_stage_set_slot(task->stage, done->parts[i]->output, objects[i]);
-    free(objects);
+    if (n_residents) {
+        loom_stage_defer(task, NULL, done, objects);
+        return NULL;
+    }
+    loom_stage_set_slots(task->stage, done, objects);
     return NULL;
 }
 
 static void value_done(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
-    if (!done->status) stage->job->deaths = 0;
     loom_status *status = loom_wire_status_restore(done->status);
     if (!status && task->kind == WIRE__TASK_KIND__MERGE) {
         status = merge_done(task, done);
@@ -460,6 +477,7 @@ static void value_done(loom_task *task, const Wire__TaskDone *done) {
     } else if (!status) {
         status = array_done(task, done);
     }
+    if (!done->status && !stage->deferred.worker) stage->job->deaths = 0;
     if (!status) return;
     if (loom_status_code(status) == LOOM_E_CANCELLED) {
         loom_log_status(LOOM_LOG_DEBUG, status); /* a worker that is going */

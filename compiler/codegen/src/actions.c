@@ -395,6 +395,7 @@ static void lower_ops(planner *p, node_list *list, loom_lop_id first, loom_lop_i
         switch (g->l->ops[id].kind) {
         case LOOM_LO_COMPUTE:
         case LOOM_LO_CHECK:
+            if (g->l->ops[id].blank) break;
             if (is_scalar(g, id)) {
                 next = lower_scalars(p, list, id, end);
                 break;

@@ -43,7 +43,7 @@ static void note_read(void *context, loom_lvalue_id value) {
     const loom_gen *g = r->use->g;
     if (g->value_buffer[value] != r->use->buffer) return;
     r->use->reads = true;
-    if (r->op->kind == LOOM_LO_COMPUTE) r->use->own = r->use->own && !r->op->sliced && loads_own_row(g, r->op, value);
+    if (r->op->kind == LOOM_LO_COMPUTE) r->use->own = r->use->own && loads_own_row(g, r->op, value);
 }
 
 static use use_of(const loom_gen *g, loom_lop_id id, uint32_t buffer) {

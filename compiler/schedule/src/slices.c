@@ -412,6 +412,7 @@ static void start_state(slicer *s, loom_lop_id id) {
     bool sum = is_sum(s, id);
     loom_lblock_id body = sum ? slice_block(s, op.ne) : zero_block(s, &op);
     loom_lop start = compute_over(&op, sum, body, op.n_results, s->initial.at + first);
+    start.blank = !sum; /* each turn sets a slice, wholly, and there are as many turns as slices */
     loom_lifted_op(s->l, start);
 }
 

@@ -24,6 +24,8 @@ typedef struct loom_executor_options {
 
 LOOM_MUST_USE loom_status *loom_executor_create(const loom_executor_options *options, loom_executor **executor);
 void loom_executor_destroy(loom_executor *executor);
+/* Bytes in buffers and values of its memory, of that which the options allow. */
+uint64_t loom_executor_used(const loom_executor *executor);
 /* The running call returns LOOM_E_CANCELLED soon. Has no effect on later calls. A fold that was cancelled may have
  * spoilt the accumulator (see loom_run_is_spoilt). */
 void loom_executor_cancel(loom_executor *executor);
@@ -49,6 +51,8 @@ typedef struct loom_run_description {
 LOOM_MUST_USE loom_status *loom_run_create(loom_executor *executor, const loom_run_description *description,
                                            loom_run **run);
 void loom_run_destroy(loom_run *run);
+/* The same inputs, which are elsewhere now; takes references, also where it fails. */
+LOOM_MUST_USE loom_status *loom_run_move_inputs(loom_run *run, loom_value *const *inputs);
 
 /* Folds one block (or several adjacent ones in one go) into the accumulator. streams[s]: the elements of stream s, all
  * of equal count; `first`: stream position of the first one; `block`: number of the (first) block, for errors and

@@ -378,7 +378,7 @@ static void on_task(loom_control *c, const Wire__Task *task) {
     item->block = (int64_t)task->block;
     item->output = task->output;
     if (task->kind == WIRE__TASK_KIND__WHOLE) plan_whole(item, task);
-    if (task->kind == WIRE__TASK_KIND__DELTA) {
+    if (task->kind == WIRE__TASK_KIND__DELTA || task->kind == WIRE__TASK_KIND__ARRAY) {
         item->may_stay = loom_xcalloc((size_t)n_outputs + 1, sizeof *item->may_stay);
         for (size_t i = 0; i < task->n_resident; i++) item->may_stay[task->resident[i]] = true;
     }

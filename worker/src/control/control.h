@@ -143,7 +143,7 @@ typedef struct loom_item {
     Wire__Epoch epoch;
     int64_t first_block, n_blocks, first, count, block;
     uint32_t output;
-    bool *may_stay; /* DELTA: by output */
+    bool *may_stay; /* DELTA, ARRAY: by output */
     char *objects[2];
     size_t n_objects;
     int64_t *lengths; /* WHOLE: by stream */

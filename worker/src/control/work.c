@@ -98,11 +98,18 @@ static void unref_all(loom_value **values, uint32_t n) {
     free(values);
 }
 
+static loom_status *open_inputs(loom_control *c, const loom_work_run *run, loom_value ***inputs) {
+    *inputs = loom_xcalloc((size_t)run->n_inputs + 1, sizeof **inputs);
+    loom_status *status = NULL;
+    for (uint32_t i = 0; i < run->n_inputs && !status; i++) status = loom_input_open(c, &run->inputs[i], &(*inputs)[i]);
+    if (status) unref_all(*inputs, run->n_inputs);
+    return status;
+}
+
 static loom_status *create_run(loom_control *c, loom_work_run *run) {
     LOOM_TRY(gather_constants(c, run));
-    loom_value **inputs = loom_xcalloc((size_t)run->n_inputs + 1, sizeof *inputs);
-    loom_status *status = NULL;
-    for (uint32_t i = 0; i < run->n_inputs && !status; i++) status = loom_input_open(c, &run->inputs[i], &inputs[i]);
+    loom_value **inputs;
+    LOOM_TRY(open_inputs(c, run, &inputs));
     loom_run_description description = {.program = run->job->program,
                                         .program_length = run->job->program_length,
                                         .graph = run->job->graph,
@@ -115,9 +122,30 @@ static loom_status *create_run(loom_control *c, loom_work_run *run) {
                                         .inputs = inputs,
                                         .n_constants = run->n_streams,
                                         .constants = run->constants};
-    if (!status) status = loom_run_create(c->executor, &description, &run->run);
+    loom_status *status = loom_run_create(c->executor, &description, &run->run);
     unref_all(inputs, run->n_inputs);
     return status;
+}
+
+static bool wants_memory(const loom_status *status) {
+    return loom_status_code(status) == LOOM_E_MEMORY;
+}
+
+/* The run goes on with inputs that were written. */
+static loom_status *move_inputs(loom_control *c, loom_work_run *run) {
+    loom_value **inputs;
+    LOOM_TRY(open_inputs(c, run, &inputs));
+    loom_status *status = loom_run_move_inputs(run->run, inputs);
+    unref_all(inputs, run->n_inputs);
+    return status;
+}
+
+/* A run that folds; where there is none yet it begins. */
+static loom_status *ready_run(loom_control *c, loom_work_run *run) {
+    loom_status *status = run->run ? NULL : create_run(c, run);
+    if (!wants_memory(status) || !loom_residents_write(c, run, true)) return status;
+    loom_status_free(status);
+    return create_run(c, run);
 }
 
 static void forget_times(loom_work_run *run) {
@@ -316,6 +344,15 @@ static loom_status *fold_singly(loom_control *c, loom_item *item, const loom_chu
     return status;
 }
 
+/* All of the chunk's blocks in one go. Where memory is out beside inputs that stayed in it, these make room. */
+static loom_status *fold_whole(loom_control *c, loom_work_run *run, const loom_chunk *chunk) {
+    loom_status *status = loom_run_fold(run->run, chunk->values, chunk->first_block, chunk->n_blocks, chunk->first);
+    if (!wants_memory(status) || loom_run_is_spoilt(run->run) || !loom_residents_write(c, run, true)) return status;
+    loom_status_free(status);
+    LOOM_TRY(move_inputs(c, run));
+    return loom_run_fold(run->run, chunk->values, chunk->first_block, chunk->n_blocks, chunk->first);
+}
+
 static loom_status *fold_chunk(loom_control *c, loom_item *item, loom_chunk *chunk, loom_outcome *o) {
     if (chunk->status) {
         loom_status *status = chunk->status;
@@ -327,10 +364,10 @@ static loom_status *fold_chunk(loom_control *c, loom_item *item, loom_chunk *chu
     loom_work_run *run = item->run;
     double before = loom_seconds();
     int64_t folded = 0;
-    loom_status *status = loom_run_fold(run->run, chunk->values, chunk->first_block, chunk->n_blocks, chunk->first);
+    loom_status *status = fold_whole(c, run, chunk);
     if (!status) {
         folded = chunk->n_blocks;
-    } else if (loom_status_code(status) == LOOM_E_MEMORY && chunk->n_blocks > 1 && !loom_run_is_spoilt(run->run)) {
+    } else if (wants_memory(status) && chunk->n_blocks > 1 && !loom_run_is_spoilt(run->run)) {
         loom_status_free(status);
         status = fold_singly(c, item, chunk, &folded);
     }
@@ -345,7 +382,7 @@ static loom_status *fold(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_work_run *run = item->run;
     /* What is in there of another epoch was fenced: nobody asked for it while it was current. */
     if (run->epoch.counter && !same_epoch(&run->epoch, &item->epoch)) drop_run(run);
-    if (!run->run) LOOM_TRY(create_run(c, run));
+    LOOM_TRY(ready_run(c, run));
     run->epoch = item->epoch;
     while (atomic_load(&item->folded) < item->n_blocks) {
         loom_chunk *chunk = wait_chunk(c, item, o);
@@ -505,6 +542,14 @@ static loom_status *pull(void *context, int64_t block, loom_value **streams, boo
     return status;
 }
 
+/* What stays must leave room for who reads it. */
+static loom_status *put_output(loom_control *c, const loom_item *item, uint32_t output, loom_value *value,
+                               loom_outcome *o) {
+    bool stays = item->may_stay && item->may_stay[output] && loom_executor_used(c->executor) <= c->memory / 4 * 3;
+    return stays ? loom_results_keep(c, o, item->job, output, 0, 0, value)
+                 : loom_results_add(c, o, output, 0, 0, value);
+}
+
 static loom_status *try_array(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_work_run *run = item->run;
     if (!run->run) LOOM_TRY(create_run(c, run));
@@ -515,7 +560,7 @@ static loom_status *try_array(loom_control *c, loom_item *item, loom_outcome *o)
     loom_status *status = loom_run_array(run->run, pull, &p, outputs);
     o->done.compute += loom_seconds() - before - o->done.wait;
     before = loom_seconds();
-    for (uint32_t i = 0; i < n && !status; i++) status = loom_results_add(c, o, i, 0, 0, outputs[i]);
+    for (uint32_t i = 0; i < n && !status; i++) status = put_output(c, item, i, outputs[i], o);
     o->done.handover += loom_seconds() - before;
     unref_all(outputs, n);
     return status;
@@ -524,7 +569,7 @@ static loom_status *try_array(loom_control *c, loom_item *item, loom_outcome *o)
 /* Where memory is out beside inputs that stayed in it, these make room. */
 static loom_status *array(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_status *status = try_array(c, item, o);
-    if (loom_status_code(status) != LOOM_E_MEMORY) return status;
+    if (!wants_memory(status)) return status;
     drop_run(item->run);
     if (!loom_residents_write(c, item->run, true)) return status;
     loom_status_free(status);
@@ -552,8 +597,9 @@ static void run_task(loom_control *c, loom_item *item) {
     o.status = do_task(c, item, &o);
     if (o.status) loom_results_take_back(c, &o); /* of half a result nobody has any use */
     add_times(&o, item->run);
-    /* A traversal's buffers make room for who reads what stays; what has been read goes at once. */
-    bool read = item->what == WIRE__TASK_KIND__ARRAY && !o.status && loom_residents_read(c, item->run);
+    /* A traversal's buffers make room for who reads what stays; what has been read goes at once. Values stay of a whole
+     * traversal only, so with these it has read its inputs too. */
+    bool read = (item->what == WIRE__TASK_KIND__ARRAY || o.kept) && !o.status && loom_residents_read(c, item->run);
     if (read || o.kept) drop_run(item->run);
     send_outcome(c, item, &o);
     loom_status_free(o.status);
@@ -568,7 +614,10 @@ static void do_item(loom_control *c, loom_item *item, bool skip) {
     case LOOM_ITEM_DROP:
         if (same_epoch(&item->run->epoch, &item->epoch)) drop_run(item->run);
         break;
-    case LOOM_ITEM_CLOSE_RUN: loom_work_run_free(item->run); break;
+    case LOOM_ITEM_CLOSE_RUN:
+        loom_residents_read(c, item->run);
+        loom_work_run_free(item->run);
+        break;
     case LOOM_ITEM_CLOSE_JOB:
         loom_residents_forget(c, item->job);
         while (item->runs) {

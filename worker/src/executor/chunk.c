@@ -39,8 +39,7 @@ static loom_status *bind_constant(loom_run *run, uint32_t buffer) {
     return loom_engine_bind(run->engine, buffer, leaf, 0, -1);
 }
 
-/* Buffers of unlike kinds: those that hold whatever the chunk is. */
-static loom_status *bind_fixed(loom_run *run) {
+loom_status *loom_run_bind_fixed(loom_run *run) {
     const loom_plan *plan = run->engine->plan;
     for (uint32_t b = 0; b < plan->n_buffers; b++) {
         if (plan->buffers[b].storage == LOOM_STORE_INPUT) LOOM_TRY(bind_input(run, b));
@@ -181,7 +180,7 @@ static loom_status *refuse_if_too_large(loom_run *run) {
 loom_status *loom_run_prepare(loom_run *run) {
     if (run->prepared) return NULL;
     loom_engine *engine = run->engine;
-    LOOM_TRY(bind_fixed(run));
+    LOOM_TRY(loom_run_bind_fixed(run));
     engine->in_chunk = false;
     if (engine->plan->kind == LOOM_STAGE_TRAVERSAL) {
         LOOM_TRY(loom_engine_run(engine, 0, engine->plan->chunk_begin));

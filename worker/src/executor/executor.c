@@ -30,6 +30,10 @@ void loom_executor_destroy(loom_executor *executor) {
     free(executor);
 }
 
+uint64_t loom_executor_used(const loom_executor *executor) {
+    return loom_memory_used(executor->memory);
+}
+
 void loom_executor_cancel(loom_executor *executor) {
     atomic_store_explicit(&executor->cancelled, true, memory_order_relaxed);
 }

@@ -123,6 +123,15 @@ loom_status *loom_run_create(loom_executor *executor, const loom_run_description
     return NULL;
 }
 
+loom_status *loom_run_move_inputs(loom_run *run, loom_value *const *inputs) {
+    for (uint32_t i = 0; i < run->stage->n_inputs; i++) {
+        loom_value *before = run->inputs[i];
+        run->inputs[i] = loom_value_ref(inputs[i]);
+        loom_value_unref(before);
+    }
+    return run->engine ? loom_run_bind_fixed(run) : NULL;
+}
+
 void loom_run_destroy(loom_run *run) {
     if (!run) return;
     uint32_t n_outputs = run->stage ? run->stage->n_outputs : 0;

@@ -98,6 +98,8 @@ LOOM_MUST_USE loom_status *loom_run_count(const loom_run *run, uint32_t s, const
 LOOM_MUST_USE loom_status *loom_value_i64(int64_t number, loom_value **value);
 
 /* ---- chunk.c ---- */
+/* Inputs and constants: what holds whatever the chunk is. */
+LOOM_MUST_USE loom_status *loom_run_bind_fixed(loom_run *run);
 /* Binds inputs and runs the actions before chunk_begin, once. */
 LOOM_MUST_USE loom_status *loom_run_prepare(loom_run *run);
 /* Runs one block through the plan, in as many chunks as memory asks for; pending[j] gets the partial result of output j
