@@ -26,8 +26,9 @@ static void describe(bench *b, loom_stage_kind kind, bool reader) {
     }
     b->graph_stages[0] = (loom_graph_stage){.kind = kind, .n_outputs = 2, .outputs = b->outputs, .label = "stage"};
     b->read[0] = 1;
-    b->read_output = (loom_graph_output){.kind = LOOM_OUT_VALUE, .slot = 3, .merge = LOOM_NONE_FUNCTION};
-    b->graph_stages[1] = (loom_graph_stage){.kind = LOOM_STAGE_ARRAY,
+    b->read_output = (loom_graph_output){
+        .kind = traversal ? LOOM_OUT_VALUE : LOOM_OUT_FOLD, .slot = 3, .merge = LOOM_NONE_FUNCTION};
+    b->graph_stages[1] = (loom_graph_stage){.kind = traversal ? LOOM_STAGE_ARRAY : LOOM_STAGE_TRAVERSAL,
                                             .n_inputs = 1,
                                             .inputs = b->read,
                                             .n_outputs = 1,
@@ -35,10 +36,9 @@ static void describe(bench *b, loom_stage_kind kind, bool reader) {
                                             .label = "reader"};
     b->slots[0] = (loom_graph_slot){.name = "xs", .stream = true};
     b->slots[1] = b->slots[2] = b->slots[3] = (loom_graph_slot){.name = "made"};
-    if (traversal) {
-        b->graph_stages[0].n_streams = 1;
-        b->graph_stages[0].streams = b->traversed;
-    }
+    loom_graph_stage *traverses = &b->graph_stages[traversal ? 0 : 1];
+    traverses->n_streams = 1;
+    traverses->streams = b->traversed;
     b->graph = (loom_graph){
         .n_params = 1, .n_slots = 3, .slots = b->slots, .n_stages = 1, .stages = b->graph_stages, .result = 1};
     if (reader) b->graph.n_slots = 4, b->graph.n_stages = 2, b->graph.result = 3;
@@ -122,8 +122,8 @@ bench *bench_create(loom_stage_kind kind) {
     return create(kind, false);
 }
 
-bench *bench_create_with_reader(void) {
-    return create(LOOM_STAGE_TRAVERSAL, true);
+bench *bench_create_with_reader(loom_stage_kind kind) {
+    return create(kind, true);
 }
 
 void bench_destroy(bench *b) {
@@ -229,7 +229,7 @@ void answer_delta(bench *b, answer *a, const loom_task *task) {
         a->runs[k].n = (uint64_t)run.stretch.n;
         a->run_list[k] = &a->runs[k];
         if (k == 0) answer_part(b, a, task->worker, 0, run.stretch.first, run.stretch.n);
-        answer_part(b, a, task->worker, 1, run.stretch.first, run.stretch.n);
+        if (task->stage->graph->n_outputs > 1) answer_part(b, a, task->worker, 1, run.stretch.first, run.stretch.n);
     }
 }
 

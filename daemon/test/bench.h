@@ -32,7 +32,7 @@ typedef struct bench {
 /* kind: LOOM_STAGE_TRAVERSAL or _ARRAY. The stage runs. */
 bench *bench_create(loom_stage_kind kind);
 /* A traversal, of which an array stage reads output 0: its own is the result. */
-bench *bench_create_with_reader(void);
+bench *bench_create_with_reader(loom_stage_kind kind);
 void bench_destroy(bench *b);
 loom_worker *bench_hello(bench *b, uint64_t instance); /* also anew, under the same identity */
 size_t bench_files(const bench *b);                    /* in all spool folders */

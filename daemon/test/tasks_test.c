@@ -355,7 +355,7 @@ static size_t may_stay(const loom_task *delta) {
 
 /* One worker has folded everything; its answer, in which output 0 stays with it, is not given yet. */
 static bench *with_all_at_one_worker(answer *a) {
-    bench *b = bench_create_with_reader();
+    bench *b = bench_create_with_reader(LOOM_STAGE_TRAVERSAL);
     loom_worker_lost(b->workers[1], "the test wants one");
     bench_run(b, WIRE__TASK_KIND__DELTA);
     loom_task *task = bench_task(b->workers[0], WIRE__TASK_KIND__DELTA);
@@ -476,7 +476,7 @@ LOOM_TEST(residents, values_stay_with_one_worker_or_none) {
     loom_task_done(&b->d, b->workers[0], &a.done);
     LOOM_CHECK(b->job->ending && !b->job->slots[1]);
     bench_destroy(b);
-    b = bench_create_with_reader();
+    b = bench_create_with_reader(LOOM_STAGE_TRAVERSAL);
     bench_run(b, WIRE__TASK_KIND__DELTA);
     loom_task *task = bench_task(b->workers[0], WIRE__TASK_KIND__DELTA);
     LOOM_CHECK(loom_ledger_held(b->stage->ledger, task->epoch) < BENCH_BLOCKS);
@@ -489,8 +489,100 @@ LOOM_TEST(residents, values_stay_with_one_worker_or_none) {
     bench_destroy(b);
 }
 
+/* One worker, number 1, runs an array stage of which a traversal reads output 0. */
+static loom_task *array_for_a_traversal(bench **b) {
+    *b = bench_create_with_reader(LOOM_STAGE_ARRAY);
+    LOOM_CHECK_EQ_INT(may_stay((*b)->stage->running), 0); /* there are two */
+    loom_worker_lost((*b)->workers[0], "the test wants one");
+    loom_schedule(&(*b)->d);
+    LOOM_CHECK((*b)->stage->running);
+    return (*b)->stage->running;
+}
+
+static int64_t merged_by_reader(const bench *b) {
+    return loom_ledger_count(b->job->stages[1].ledger, LOOM_BLOCK_MERGED);
+}
+
+LOOM_TEST(residents, a_traversal_reads_what_stays_of_an_array_stage) {
+    bench *b;
+    loom_task *task = array_for_a_traversal(&b);
+    LOOM_CHECK_EQ_INT(may_stay(task), 1);
+    loom_worker *other = bench_hello(b, 3);
+    answer a;
+    answer_right(b, &a, task);
+    answer_stays(&a, 0);
+    loom_task_done(&b->d, b->workers[1], &a.done);
+    loom_schedule(&b->d);
+    LOOM_CHECK_EQ_INT(b->stage->state, LOOM_STAGE_RUNNING); /* it is not accepted yet, */
+    LOOM_CHECK(!b->stage->running);                         /* nor run again, */
+    LOOM_CHECK_EQ_INT(other->tasks.n, 0);                   /* and the traversal is one worker's */
+    LOOM_CHECK(bench_task(b->workers[1], WIRE__TASK_KIND__FOLD));
+    bench_run(b, BENCH_TO_THE_END);
+    LOOM_CHECK(b->job->ending);
+    LOOM_CHECK_EQ_INT(merged_by_reader(b), BENCH_BLOCKS);
+    LOOM_CHECK_EQ_INT(b->stage->state, LOOM_STAGE_DONE);
+    LOOM_CHECK(!b->job->slots[1] && b->job->slots[2] && b->job->slots[3]);
+    LOOM_CHECK_EQ_INT(bench_files(b), 2);
+    bench_destroy(b);
+}
+
+/* The traversal keeps what has been handed over of it, and waits. */
+LOOM_TEST(residents, an_array_stage_runs_again_when_its_value_is_lost) {
+    bench *b;
+    loom_task *task = array_for_a_traversal(&b);
+    loom_worker *w = b->workers[1], *other = bench_hello(b, 3);
+    const loom_job_stage *reader = &b->job->stages[1];
+    answer a;
+    answer_right(b, &a, task);
+    answer_stays(&a, 0);
+    loom_task_done(&b->d, w, &a.done);
+    b->d.options.handover = 1e-9; /* after each lease */
+    loom_schedule(&b->d);
+    bench_run(b, WIRE__TASK_KIND__DELTA);
+    answer_right(b, &a, bench_task(w, WIRE__TASK_KIND__DELTA));
+    loom_task_done(&b->d, w, &a.done);
+    loom_schedule(&b->d);
+    int64_t before = merged_by_reader(b);
+    LOOM_CHECK(before > 0 && before < BENCH_BLOCKS);
+    LOOM_CHECK(bench_task(w, WIRE__TASK_KIND__FOLD));
+    loom_held_object *kept = b->job->slots[2];
+    loom_worker_lost(w, "the test wants it");
+    loom_schedule(&b->d);
+    LOOM_CHECK(!b->job->slots[1] && b->job->slots[2] == kept);
+    LOOM_CHECK_EQ_INT(b->job->deaths, 1);
+    LOOM_CHECK_EQ_INT(other->tasks.n, 1);
+    LOOM_CHECK(b->stage->running && b->stage->running->worker == other);
+    LOOM_CHECK_EQ_INT(may_stay(b->stage->running), 0); /* so that it is not lost again and again */
+    LOOM_CHECK_EQ_INT(merged_by_reader(b), before);
+    LOOM_CHECK_EQ_INT(loom_ledger_count(reader->ledger, LOOM_BLOCK_FREE), BENCH_BLOCKS - before);
+    bench_run(b, BENCH_TO_THE_END);
+    LOOM_CHECK(b->job->ending);
+    LOOM_CHECK_EQ_INT(merged_by_reader(b), BENCH_BLOCKS);
+    LOOM_CHECK(!b->job->slots[1] && b->job->slots[2] == kept && b->job->slots[3]);
+    LOOM_CHECK_EQ_INT(bench_files(b), 2);
+    bench_destroy(b);
+}
+
+LOOM_TEST(residents, of_an_array_stage_too_only_what_was_allowed_stays) {
+    static void (*const forge_stay[])(answer *) = {of_an_output_that_nobody_reads, without_a_number, in_a_file_too,
+                                                   too_small};
+    for (size_t i = 0; i < sizeof forge_stay / sizeof *forge_stay; i++) {
+        bench *b;
+        loom_task *task = array_for_a_traversal(&b);
+        answer a;
+        answer_right(b, &a, task);
+        answer_stays(&a, 0);
+        forge_stay[i](&a);
+        loom_task_done(&b->d, b->workers[1], &a.done);
+        LOOM_CHECK(b->job->ending);
+        LOOM_CHECK(!b->job->slots[1] && !b->job->slots[2]);
+        LOOM_CHECK_EQ_INT(bench_files(b), 0);
+        bench_destroy(b);
+    }
+}
+
 /* Of other tasks nobody would see that it is gone with its worker. */
-LOOM_TEST(residents, values_stay_with_a_delta_only) {
+LOOM_TEST(residents, values_stay_for_a_reader_only) {
     static const Wire__TaskKind kinds[] = {WIRE__TASK_KIND__MERGE, WIRE__TASK_KIND__ARRAY};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         bool array = kinds[i] == WIRE__TASK_KIND__ARRAY;

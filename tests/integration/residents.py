@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Values that stay with the worker that added them up, for the array stage that reads them: the result is the same where they stay,
-where the worker is killed before they are read (everything is added up once more, by another), where memory is out beside them, and
-where another job wants the worker meanwhile, which does not keep the array stage from it for ever. Each is seen to have happened."""
+"""Values that stay with the worker that made them, for the array stage that reads what a traversal has added up, or the traversal that
+reads what an array stage has made: the result is the same where they stay, where the worker is killed before they are read (they are
+made once more, by another), where memory is out beside them, and where another job wants the worker meanwhile, which does not keep the
+array stage from it for ever. Each is seen to have happened."""
 # timeout: 400
 # sanitize: asan tsan
 import json, os, subprocess, sys, time
@@ -18,6 +19,13 @@ entry main (cells: i64) (turns: i64) (s: seq i64) : ([]f64, []f64) =
   let a = map (\\v -> loop a = v for i < turns do 0.5 * a + f64 i) h
   in (a, map (\\v -> v - 1.0) h)
 """
+# What an array stage makes is read by a traversal, which adds up as much: with both, two.
+BACK = """
+entry main (cells: i64) (turns: i64) (s: seq i64) : []f64 =
+  let t = generate cells (\\i -> f64.i64 ((7 * i + turns) % 1000))
+  in permute_seq (+) (replicate cells 0.0) (map_seq (\\x -> x % cells) s)
+                 (map_seq (\\x -> loop a = t[x % cells] for _i < turns do 0.5 * a + 0.5 * a) s)
+"""
 failed = []
 
 
@@ -33,8 +41,9 @@ def path(name):
     return os.path.join(TMP, name)
 
 
-with open(path("p.weft"), "w") as f:
-    f.write(PROGRAM)
+for name, text in (("p", PROGRAM), ("back", BACK)):
+    with open(path(name + ".weft"), "w") as f:
+        f.write(text)
 values = np.random.default_rng(1).integers(0, 3 * CELLS, 1 << 20)
 np.save(path("s.npy"), values)
 
@@ -58,6 +67,23 @@ def check(p, out, turns, cells=CELLS):
         a = 0.5 * a + i
     got = [np.load(path(out + k)) for k in ("0.npy", "1.npy")]
     if not np.array_equal(got[1], h - 1) or not np.allclose(got[0], a, rtol=1e-12):
+        raise Failed("a wrong result")
+    return said
+
+
+def start_back(out, turns, *more, cells=CELLS, block=BLOCK):
+    return subprocess.Popen([exe("gridloom"), "run", path("back.weft"), "--arg", "cells=%d" % cells, "--arg", "turns=%d" % turns,
+                             "--stream", "s=" + path("s.npy"), "--block", str(block), "--stats", path(out + ".json"), "-o", path(out + ".npy"), *more],
+                            stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug"))
+
+
+def check_back(p, out, turns, cells=CELLS):
+    _, said = p.communicate(timeout=200)
+    if p.returncode:
+        raise Failed("exit %d: %s" % (p.returncode, said[-1000:]))
+    h = np.zeros(cells)
+    np.add.at(h, values % cells, (7 * (values % cells) + turns) % 1000)  # whole numbers: exact in any order
+    if not np.array_equal(np.load(path(out + ".npy")), h):
         raise Failed("a wrong result")
     return said
 
@@ -98,6 +124,21 @@ def it_stays():
 def memory_is_out():
     cells = 1600000  # 12.8 MB three times do not fit
     expect(check(start("small", 3, "--memory", "32MiB", cells=cells), "small", 3, cells), "is written")
+
+
+def it_stays_for_a_traversal():
+    said = check_back(start_back("back", 3), "back", 3)
+    expect(said, "stay in memory as value")
+    if "is written" in said:
+        raise Failed("what stayed was written, though nobody wanted the memory")
+
+
+def a_traversal_wants_the_memory():
+    """What is read and what is added up do not fit together."""
+    cells = 2600000
+    said = check_back(start_back("tight", 3, "--memory", "32MiB", cells=cells), "tight", 3, cells)
+    expect(said, "stay in memory as value")
+    expect(said, "is written")
 
 
 class Daemon:
@@ -149,6 +190,22 @@ def its_worker_is_killed():
             p.kill()
 
 
+def a_traversals_worker_is_killed():
+    turns, block = 5000, 256  # seconds
+    with Daemon() as d:
+        p = start_back("gone", turns, "--connect", d.endpoint, block=block)
+        try:
+            wait_for("blocks of the traversal", lambda: any(j["blocks_done"] for j in ask("status", d.endpoint)["jobs"]))
+            d.worker()
+            d.started[1].kill()
+            check_back(p, "gone", turns)
+            expect(d.said(), "is gone with its worker")
+            if releases("gone") < 2:
+                raise Failed("nothing was lost")
+        finally:
+            p.kill()
+
+
 def others_want_the_worker():
     """Until one job's value has been written because of another's tasks: that takes the moment in which an array stage is compiled."""
     with Daemon() as d:
@@ -179,7 +236,8 @@ def an_array_stage_gets_its_turn():
             other.kill()
 
 
-for test in (it_stays, memory_is_out, its_worker_is_killed, others_want_the_worker,
+for test in (it_stays, it_stays_for_a_traversal, memory_is_out, a_traversal_wants_the_memory, its_worker_is_killed,
+             a_traversals_worker_is_killed, others_want_the_worker,
              an_array_stage_gets_its_turn):
     began = time.monotonic()
     try:
