@@ -46,7 +46,7 @@ static loom_status *not_a_directory(const char *path) {
 static loom_status *check_path(const char *path) {
     struct stat info;
     if (stat(path, &info) < 0) {
-        return errno == ENOENT ? loom_error(LOOM_E_NOINPUT, "%s: no such file or directory", path)
+        return errno == ENOENT ? loom_error(LOOM_E_NOINPUT, "%s: no such file or directory", *path ? path : "\"\"")
                                : loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
     }
     LOOM_TRY(loom_file_check_stored(path));
@@ -107,7 +107,7 @@ static loom_status *check_columns(const opening *o) {
     char *there = loom_casa_columns(o->main, true);
     loom_status *status =
         loom_error(LOOM_E_DATA, exists ? "column %s of %s does not hold visibilities" : "no column %s in %s",
-                   o->want.column, o->path);
+                   *o->want.column ? o->want.column : "\"\"", o->path);
     status = *there ? loom_status_note(status, "hint: columns of visibilities there: %s; choose with --column", there)
                     : loom_status_note(status, "it has no column of visibilities at all");
     free(there);
@@ -236,6 +236,16 @@ static loom_status *add_segment(opening *o, int64_t description) {
         loom_casa_cell(o->polarizations, "CORR_TYPE", pol, LOOM_I32, (void **)&s->correlations, &s->n_correlations));
     if (s->n_correlations == 0) {
         return loom_error(LOOM_E_DATA, "%s: polarisation setup %" PRId64 " has no correlations", o->path, pol);
+    }
+    uint64_t seen = 0; /* of codes that mean anything here */
+    for (int64_t i = 0; i < s->n_correlations; i++) {
+        uint32_t code = (uint32_t)s->correlations[i];
+        if (code >= 64) continue;
+        if (seen >> code & 1) {
+            return loom_error(LOOM_E_DATA, "%s: polarisation setup %" PRId64 " has the correlation %s (%u) twice",
+                              o->path, pol, loom_ms_correlation_name((int32_t)code), code);
+        }
+        seen |= (uint64_t)1 << code;
     }
     int64_t cells, bytes;
     if (__builtin_mul_overflow(rows->file_channels, s->n_correlations, &cells) ||

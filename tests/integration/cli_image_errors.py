@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 
+import numpy
 from casacore import tables
 
 BIN = os.environ["GRIDLOOM_BIN"]
@@ -42,6 +43,15 @@ def check(what, arguments, code, *words):
     if why:
         failed.append(what)
         print("%s: %s\n  said: %s" % (what, "; ".join(why), (p.stderr + p.stdout).strip()))
+
+
+def changed(name, subtable, column, value):
+    """A copy of base.ms in which the first cell of a subtable's column is another."""
+    shutil.copytree(os.path.join(TMP, "base.ms"), os.path.join(TMP, name))
+    t = tables.table(os.path.join(TMP, name, subtable), readonly=False, ack=False)
+    t.putcell(column, 0, value)
+    t.close()
+    return name
 
 
 def check_full_disk():
@@ -105,7 +115,8 @@ def main():
     check("hand and Stokes", ["base.ms", "--stokes", "I,XX"] + out, USAGE, "axis")
     check("Stokes not recorded", ["base.ms", "--stokes", "IQUV"] + out, DATA, "Stokes U", "XX,YY")
     check("hand not recorded", ["base.ms", "--stokes", "RR"] + out, DATA, "RR", "XX,YY")
-    check("more planes than channels", ["base.ms", "--channels-out", "5"] + out, USAGE, "--channels-out 5", "4 channels")
+    check("more planes than channels", ["base.ms", "--channels-out", "5"] + out, USAGE, "--channels-out 5", "4 channels are")
+    check("more planes than the channel", ["base.ms", "--channels", "1:2", "--channels-out", "2"] + out, USAGE, "1 channel is")
     check("grid of unknown format", ["base.ms", "--grid", "x.txt"] + out, USAGE, "--grid", ".npy")
     check("grid of several planes", ["base.ms", "--grid", "x.npy", "--channels-out", "2"] + out, USAGE, "one plane")
     check("two outputs of one name", ["base.ms", "--psf", "x.fits"] + out, USAGE, "x.fits")
@@ -114,6 +125,9 @@ def main():
 
     # The observation.
     check("no such file", ["nothing.ms"] + out, NOINPUT, "no such file", "nothing.ms")
+    check("no name", [""] + out, NOINPUT, "no such file", '""')
+    check("a column without a name", ["base.ms", "--column", ""] + out, DATA, 'no column ""', "DATA")
+    check("a correlation twice", [changed("twice.ms", "POLARIZATION", "CORR_TYPE", numpy.array([9, 9], numpy.int32))] + out, DATA, "XX (9) twice")
     check("a file", ["file.ms"] + out, DATA, "not a MeasurementSet", "file.ms")
     tables.table(os.path.join(TMP, "some.ms"), tables.maketabdesc([tables.makescacoldesc("DATA_DESC_ID", 0)]), ack=False).close()
     check("a table without UVW", ["some.ms"] + out, DATA, "not a MeasurementSet", "without UVW")

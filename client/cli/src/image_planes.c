@@ -233,7 +233,8 @@ loom_status *image_divide(const image_request *r, const loom_ms_info *info, imag
     channel *list = list_channels(info, &n);
     if (m > n) {
         free(list);
-        return loom_error(LOOM_E_USAGE, "--channels-out %" PRId64 ": only %" PRId64 " channels are selected", m, n);
+        return loom_error(LOOM_E_USAGE, "--channels-out %" PRId64 ": only %" PRId64 " channel%s selected", m, n,
+                          n == 1 ? " is" : "s are");
     }
     *planes = (image_planes){.n_products = r->n_products, .n_bands = m};
     planes->at = loom_xcalloc((size_t)(r->n_products * m), sizeof *planes->at);
