@@ -51,6 +51,9 @@
  * of the time is spent on it. */
 #define LOOM_HANDOVER_SECONDS 60.0
 #define LOOM_HANDOVER_SHARE   0.05
+/* Of one more worker's hand-over: a byte written, read by another one and merged into a new file. (Seen: 11 turns of a GB
+ * from two workers of one host, 2.7 s each.) */
+#define LOOM_HANDOVER_BYTE_SECONDS 2.5e-9
 /* What is collected grows with the stream: it is handed over when it takes this part of the worker's memory. */
 #define LOOM_COLLECTED_SHARE 16
 /* Stretches of blocks of one epoch: a delta lists them, and has a part for each where order matters, in one header. */
@@ -173,7 +176,14 @@ typedef struct loom_stage_output {
     bool done;
     int64_t next_part; /* STREAM: block that the next part sent begins with */
     int unacknowledged;
+    uint64_t bytes; /* of its slot's value */
 } loom_stage_output;
+
+/* What an instance of a traversal took; 0: there was none yet. */
+typedef struct loom_pace {
+    double seconds; /* of a worker, for an element */
+    double bytes;   /* that were added up, which each worker hands over */
+} loom_pace;
 
 /* A delta, or an array stage's answer, of which values stay with their worker: it is accepted once these have been read
  * (residents.c). */
@@ -197,6 +207,7 @@ struct loom_job_stage {
     loom_list plans, seats;
     loom_list spare; /* plans of earlier turns: the same request need not be compiled again */
     loom_stage_output *outputs;
+    loom_pace pace; /* of the turn before */
     loom_deferred deferred;
     const loom_worker *reads_at; /* the worker that was told that inputs may stay with it; NULL: none */
     loom_task *running;          /* ARRAY, WHOLE */
@@ -372,6 +383,8 @@ loom_task *loom_task_create(loom_job_plan *plan, loom_worker *worker, Wire__Task
 void loom_task_drop(loom_task *task); /* from all lists; what it lent is free again */
 
 /* residents.c: values that stay with the worker that made them, for the stage that reads them there. */
+/* Not streamed out or collected: as large with all blocks inside as with one. */
+bool loom_is_added_up(loom_output_kind kind);
 /* Outputs of a DELTA or ARRAY of which the values may stay with its worker: into outputs[n_outputs], their number. */
 size_t loom_resident_outputs(const loom_task *task, uint32_t *outputs);
 /* Ties the stages that read them to the task's worker. */

@@ -212,6 +212,7 @@ void loom_job_advance(loom_job *job) {
 }
 
 static void add_to_totals(const loom_job_stage *stage, loom_job_totals *t);
+static void note_pace(loom_job_stage *stage);
 
 void loom_job_stage_done(loom_job_stage *stage) {
     loom_job *job = stage->job;
@@ -220,6 +221,7 @@ void loom_job_stage_done(loom_job_stage *stage) {
              stage->graph->label ? stage->graph->label : "", loom_seconds() - stage->started);
     for (size_t i = 0; i < stage->plans.n; i++) loom_plan_close(stage->plans.at[i]);
     add_to_totals(stage, &job->totals);
+    if (stage->ledger) note_pace(stage);
     uint32_t loop = job->loop_of_stage[stage->index];
     for (uint32_t i = 0; i < stage->graph->n_inputs; i++) loom_job_use_slot(job, stage->graph->inputs[i], loop);
     loom_deferred_settle(job);
@@ -314,6 +316,19 @@ static void add_traversal(const loom_job_stage *stage, loom_job_totals *t) {
     t->handover += handover;
     t->elements += stage->blocks->n_elements;
     t->traversals++;
+}
+
+/* For the next turn. */
+static void note_pace(loom_job_stage *stage) {
+    double seconds = 0, bytes = 0;
+    for (size_t i = 0; i < stage->seats.n; i++) {
+        const loom_seat *seat = stage->seats.at[i];
+        seconds += seat->compute + seat->wait;
+    }
+    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
+        if (loom_is_added_up(stage->graph->outputs[i].kind)) bytes += (double)stage->outputs[i].bytes;
+    }
+    if (stage->blocks->n_elements) stage->pace = (loom_pace){seconds / (double)stage->blocks->n_elements, bytes};
 }
 
 static void add_to_totals(const loom_job_stage *stage, loom_job_totals *t) {
@@ -485,7 +500,8 @@ void loom_job_stage_reset(loom_job_stage *stage) {
         loom_plan_destroy(oldest);
     }
     clear_stage(stage);
-    *stage = (loom_job_stage){.job = stage->job, .index = stage->index, .graph = stage->graph, .spare = spare};
+    *stage = (loom_job_stage){
+        .job = stage->job, .index = stage->index, .graph = stage->graph, .spare = spare, .pace = stage->pace};
 }
 
 void loom_job_destroy(loom_job *job) {

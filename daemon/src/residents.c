@@ -23,7 +23,7 @@ static bool is_traversal(const loom_job_stage *stage) {
 }
 
 /* What is streamed out goes to the client, and what is collected grows with the stream: these are written. */
-static bool is_added_up(loom_output_kind kind) {
+bool loom_is_added_up(loom_output_kind kind) {
     return kind == LOOM_OUT_FOLD || kind == LOOM_OUT_REDUCE || kind == LOOM_OUT_PERMUTE;
 }
 
@@ -54,7 +54,7 @@ static bool may_stay(const loom_task *task, uint32_t output) {
     if (!reader || stage->job->deaths || stage->outputs[output].done) return false;
     if (reader->reads_at && reader->reads_at != task->worker) return false;
     if (!is_traversal(stage)) return is_alone(task);
-    return is_added_up(stage->graph->outputs[output].kind) && is_whole_delta(task);
+    return loom_is_added_up(stage->graph->outputs[output].kind) && is_whole_delta(task);
 }
 
 size_t loom_resident_outputs(const loom_task *task, uint32_t *outputs) {
@@ -90,7 +90,7 @@ loom_status *loom_resident_check(const loom_task *task, const Wire__TaskDone *do
         uint32_t output = done->parts[i]->output;
         const loom_job_stage *reader = sole_reader(stage, output);
         bool allowed = reader && reader->reads_at == task->worker && !stage->outputs[output].done &&
-                       (!is_traversal(stage) || is_added_up(stage->graph->outputs[output].kind));
+                       (!is_traversal(stage) || loom_is_added_up(stage->graph->outputs[output].kind));
         if (!allowed) return loom_error(LOOM_E_PROTOCOL, "an answer with a value that may not stay with its worker");
         ++*n;
     }

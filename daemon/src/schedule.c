@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "daemon.h"
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- tasks ---- */
@@ -243,9 +244,39 @@ static bool handover_is_due(const loom_seat *seat) {
     return seat->open && (much || loom_seconds() - seat->opened > interval || seat->stretches >= LOOM_EPOCH_STRETCHES);
 }
 
+/* Has folded something that is not handed over yet, or will. */
+static bool is_in(const loom_job_stage *stage, const loom_worker *w) {
+    for (size_t i = 0; i < stage->seats.n; i++) {
+        const loom_seat *seat = stage->seats.at[i];
+        if (seat->worker == w && seat->open) return true;
+    }
+    for (size_t i = 0; i < w->tasks.n; i++) {
+        if (((const loom_task *)w->tasks.at[i])->stage == stage) return true;
+    }
+    return false;
+}
+
+/* Each worker of a traversal hands over all that it adds up, a grid of gigabytes maybe, and these are merged; what is
+ * with one worker alone may even stay in its memory. So another one comes in where what is left, at the pace of the turn
+ * before, takes so long that its help saves more than that. */
+static bool is_worth_joining(const loom_job_stage *stage, const loom_worker *w) {
+    if (stage->streams_out || !(stage->pace.bytes > 0)) return true;
+    const loom_list *workers = &stage->job->daemon->workers;
+    double in = 0;
+    for (size_t i = 0; i < workers->n; i++) {
+        if (!is_in(stage, workers->at[i])) continue;
+        if (workers->at[i] == w) return true;
+        in++;
+    }
+    double left = (double)loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) * (double)stage->job->block;
+    double saved = in > 0 ? left * stage->pace.seconds * (1 / in - 1 / (in + 1)) : INFINITY;
+    return saved > stage->pace.bytes * LOOM_HANDOVER_BYTE_SECONDS;
+}
+
 static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
     loom_seat *seat;
     loom_stretch free;
+    if (!is_worth_joining(stage, w)) return false;
     if (!find_place(stage, w, &seat, &free)) return false;
     if (handover_is_due(seat)) {
         send_delta(seat);

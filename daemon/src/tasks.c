@@ -78,6 +78,7 @@ void loom_stage_check_done(loom_job_stage *stage) {
 
 void loom_stage_set_slot(loom_job_stage *stage, uint32_t output, loom_held_object *object) {
     stage->outputs[output].done = true;
+    stage->outputs[output].bytes = object->bytes;
     loom_job_slot(stage->job, stage->graph->outputs[output].slot, object);
 }
 

@@ -563,6 +563,30 @@ LOOM_TEST(residents, an_array_stage_runs_again_when_its_value_is_lost) {
     bench_destroy(b);
 }
 
+/* A traversal of which the turn before is known: what its help saves against what its hand-over takes. */
+LOOM_TEST(tasks, a_worker_joins_where_it_saves_time) {
+    for (int worth = 0; worth < 2; worth++) {
+        bench *b = bench_create_with_reader(LOOM_STAGE_ARRAY);
+        loom_job_stage *reader = &b->job->stages[1];
+        reader->pace = (loom_pace){.seconds = worth ? 1 : 1e-6, .bytes = 1e9};
+        bench_run(b, WIRE__TASK_KIND__FOLD);
+        loom_worker *first = b->workers[0]->tasks.n ? b->workers[0] : b->workers[1];
+        loom_worker *other = first == b->workers[0] ? b->workers[1] : b->workers[0];
+        LOOM_CHECK(bench_task(first, WIRE__TASK_KIND__FOLD));
+        LOOM_CHECK_EQ_INT(bench_task(other, WIRE__TASK_KIND__FOLD) != NULL, worth);
+        if (!worth) { /* where the only one is gone the other one does it all */
+            loom_worker_lost(first, "the test wants it");
+            loom_schedule(&b->d);
+            LOOM_CHECK(bench_task(other, WIRE__TASK_KIND__FOLD));
+        }
+        bench_run(b, BENCH_TO_THE_END);
+        LOOM_CHECK(b->job->ending);
+        LOOM_CHECK_EQ_INT(merged_by_reader(b), BENCH_BLOCKS);
+        LOOM_CHECK(reader->pace.bytes > 0 && reader->pace.bytes < 1e9); /* of this turn */
+        bench_destroy(b);
+    }
+}
+
 LOOM_TEST(residents, of_an_array_stage_too_only_what_was_allowed_stays) {
     static void (*const forge_stay[])(answer *) = {of_an_output_that_nobody_reads, without_a_number, in_a_file_too,
                                                    too_small};
