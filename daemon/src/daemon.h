@@ -51,6 +51,8 @@
  * of the time is spent on it. */
 #define LOOM_HANDOVER_SECONDS 60.0
 #define LOOM_HANDOVER_SHARE   0.05
+/* A traversal that takes no longer is one worker's if what it reads is in that worker's memory. */
+#define LOOM_RESIDENT_SECONDS 60.0
 /* Of one more worker's hand-over: a byte written, read by another one and merged into a new file. (Seen: 11 turns of a GB
  * from two workers of one host, 2.7 s each.) */
 #define LOOM_HANDOVER_BYTE_SECONDS 2.5e-9
@@ -391,8 +393,8 @@ size_t loom_resident_outputs(const loom_task *task, uint32_t *outputs);
 void loom_resident_promise(const loom_task *task);
 /* What an answer says has stayed, *n values, may have done so, and is the stage's whole result. */
 LOOM_MUST_USE loom_status *loom_resident_check(const loom_task *task, const Wire__TaskDone *done, size_t *n);
-/* The worker that has an input of the stage in its memory; NULL: any may run it. */
-const loom_worker *loom_resident_reader(const loom_job_stage *stage);
+/* The worker that has an input of the stage in its memory, and alone may run it; NULL: any may. */
+const loom_worker *loom_resident_worker(const loom_job_stage *stage);
 /* The values are there for who reads them; takes the objects, one for each part. `blocks`: of a delta, or NULL. */
 void loom_stage_defer(const loom_task *task, const loom_stretch *blocks, const Wire__TaskDone *done,
                       loom_held_object **objects);

@@ -235,7 +235,7 @@ static const loom_job_stage *running_stage(const loom_job *job) {
     const loom_job_stage *found = NULL;
     for (uint32_t i = 0; job->graph && i < job->graph->n_stages; i++) {
         if (job->stages[i].state != LOOM_STAGE_RUNNING) continue;
-        if (job->stages[i].deferred.worker) continue; /* all of it is added up: the array stage that reads it runs */
+        if (job->stages[i].deferred.worker) continue; /* its work is done: its reader runs */
         if (!found || job->stages[i].graph->kind == LOOM_STAGE_TRAVERSAL) found = &job->stages[i];
     }
     return found;

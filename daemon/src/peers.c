@@ -44,10 +44,12 @@ loom_client *loom_client_of(loom_daemon *d, const loom_incoming *in) {
 static void worker_died(loom_worker *w, const char *why) {
     const loom_task *task = w->tasks.n ? w->tasks.at[0] : NULL;
     loom_job *job = task && task->began > task->stage->job->last_death ? task->stage->job : NULL;
+    int deaths = job ? job->deaths + 1 : 0;
     loom_worker_lost(w, why);
     if (!job) return;
     job->last_death = loom_seconds();
-    if (++job->deaths < LOOM_JOB_DEATHS) return;
+    job->deaths = deaths; /* this one once, though a value may have been lost with the worker */
+    if (job->deaths < LOOM_JOB_DEATHS) return;
     loom_job_fail(job,
                   loom_status_note(loom_error(LOOM_E_UNAVAILABLE,
                                               "%d workers have ended at this job, one after the other, and nothing "

@@ -3,8 +3,8 @@
  * Mostly one worker has folded all of a traversal, and the array stage that reads the result runs there too: then what
  * was added up need not be written for it to be read again. So it is with what an array stage hands to a traversal that
  * one worker will fold. The daemon says which outputs may stay: those that one stage of the same turn reads, an array
- * stage where the epoch is the whole result of a traversal, a traversal where an array stage runs and there is no other
- * worker.
+ * stage where the epoch is the whole result of a traversal, a short traversal where an array stage runs and there is no
+ * other worker.
  *
  * Such an answer is not accepted when it comes. Its values fill their slots, so that their reader starts, at that worker
  * alone; once all of them have been read (the array stage has answered, the traversal is done) it is. A worker that dies
@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "daemon.h"
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static bool is_traversal(const loom_job_stage *stage) {
@@ -41,9 +42,23 @@ static bool is_whole_delta(const loom_task *task) {
     return !stage->streams_out && loom_ledger_held(stage->ledger, task->epoch) == stage->blocks->n_blocks;
 }
 
-/* Other workers would have nothing to do for the turn; and what it has read itself must be there to be read again. */
-static bool is_alone(const loom_task *task) {
-    return task->worker->daemon->workers.n == 1 && !loom_resident_reader(task->stage);
+/* The traversal is over soon: a worker that comes meanwhile can have no part in it. By the turn before, or by what the
+ * job's other traversals took; where nothing is known it may take days. */
+static bool is_short(const loom_job_stage *traversal) {
+    const loom_job *job = traversal->job;
+    const loom_job_totals *t = &job->totals;
+    double each = traversal->pace.seconds;
+    if (!(each > 0) && t->elements > 0) each = (t->traversal + t->wait) / (double)t->elements;
+    double n = 0;
+    for (uint32_t i = 0; i < traversal->graph->n_streams; i++) {
+        n = fmax(n, (double)job->streams[traversal->graph->streams[i]]->n_elements);
+    }
+    return each > 0 && each * n <= LOOM_RESIDENT_SECONDS;
+}
+
+/* Nobody else could help; and what the stage has read itself must be there to be read again. */
+static bool may_stay_for(const loom_task *task, const loom_job_stage *traversal) {
+    return task->worker->daemon->workers.n == 1 && !loom_resident_worker(task->stage) && is_short(traversal);
 }
 
 /* Once a worker has died at a job, or with a value of it, what the next one makes is written, so that it need not be
@@ -53,7 +68,7 @@ static bool may_stay(const loom_task *task, uint32_t output) {
     const loom_job_stage *stage = task->stage, *reader = sole_reader(stage, output);
     if (!reader || stage->job->deaths || stage->outputs[output].done) return false;
     if (reader->reads_at && reader->reads_at != task->worker) return false;
-    if (!is_traversal(stage)) return is_alone(task);
+    if (!is_traversal(stage)) return may_stay_for(task, reader);
     return loom_is_added_up(stage->graph->outputs[output].kind) && is_whole_delta(task);
 }
 
@@ -97,7 +112,7 @@ loom_status *loom_resident_check(const loom_task *task, const Wire__TaskDone *do
     return *n && is_traversal(stage) ? check_whole(stage, done) : NULL;
 }
 
-const loom_worker *loom_resident_reader(const loom_job_stage *stage) {
+const loom_worker *loom_resident_worker(const loom_job_stage *stage) {
     for (uint32_t i = 0; i < stage->graph->n_inputs; i++) {
         const loom_held_object *object = stage->job->slots[stage->graph->inputs[i]];
         if (object && object->worker) return object->worker;
@@ -130,7 +145,7 @@ static bool is_unread(const loom_job_stage *stage) {
     return false;
 }
 
-static loom_status *accept_delta(loom_job_stage *stage) {
+static loom_status *accept_whole(loom_job_stage *stage) {
     loom_job *job = stage->job;
     const loom_deferred *d = &stage->deferred;
     LOOM_TRY(loom_ledger_check_delta(stage->ledger, d->epoch, d->blocks, d->n_blocks));
@@ -145,7 +160,7 @@ void loom_deferred_settle(loom_job *job) {
     for (uint32_t i = 0; i < job->graph->n_stages && !job->ending; i++) {
         loom_job_stage *stage = &job->stages[i];
         if (!stage->deferred.worker || is_unread(stage)) continue;
-        loom_status *status = is_traversal(stage) ? accept_delta(stage) : NULL;
+        loom_status *status = is_traversal(stage) ? accept_whole(stage) : NULL;
         loom_deferred_clear(&stage->deferred);
         if (status) {
             loom_job_fail(job, status);
@@ -155,18 +170,41 @@ void loom_deferred_settle(loom_job *job) {
     }
 }
 
+/* A traversal of which every block is inside has read its inputs, though parts of the result may still be on their way.
+ */
+static bool has_read(const loom_job_stage *reader) {
+    if (!is_traversal(reader) || reader->state != LOOM_STAGE_RUNNING || reader->blocks->n_blocks == 0) return false;
+    if (!loom_ledger_complete(reader->ledger)) return false;
+    for (uint32_t i = 0; i < reader->graph->n_outputs; i++) {
+        bool merges = reader->graph->outputs[i].kind != LOOM_OUT_STREAM && reader->outputs[i].pieces.n > 1;
+        if (merges) return false;
+    }
+    return true;
+}
+
 static void lose(loom_job_stage *stage) {
     loom_job *job = stage->job;
-    loom_log(LOOM_LOG_INFO, "job %" PRIu64 ": what stage %u had made is gone with its worker", job->id, stage->index);
+    bool any = false;
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
         uint32_t slot = stage->graph->outputs[i].slot;
-        const loom_held_object *object = job->slots[slot];
+        loom_held_object *object = job->slots[slot];
         if (!object || object->worker != stage->deferred.worker) continue;
+        loom_job_stage *reader = &job->stages[job->sole_reader[slot]];
+        if (has_read(reader)) {
+            object->worker = NULL;
+            continue;
+        }
+        any = true;
         loom_job_lose_slot(job, slot);
         stage->outputs[i].done = false;
-        loom_job_stage *reader = &job->stages[job->sole_reader[slot]];
         if (!is_traversal(reader)) loom_job_stage_unstart(reader);
     }
+    if (!any) {
+        loom_deferred_settle(job);
+        return;
+    }
+    loom_log(LOOM_LOG_INFO, "job %" PRIu64 ": what stage %u had made is gone with its worker", job->id, stage->index);
+    if (!is_traversal(stage)) stage->releases++;
     if (is_traversal(stage)) loom_stage_fence(stage, stage->deferred.epoch, NULL, NULL);
     loom_deferred_clear(&stage->deferred);
     /* It may have had no task that a death is counted by: it was waiting for a plan. */

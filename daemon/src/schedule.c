@@ -244,16 +244,20 @@ static bool handover_is_due(const loom_seat *seat) {
     return seat->open && (much || loom_seconds() - seat->opened > interval || seat->stretches >= LOOM_EPOCH_STRETCHES);
 }
 
+static bool has_task_of(const loom_worker *w, const loom_job_stage *stage) {
+    for (size_t i = 0; i < w->tasks.n; i++) {
+        if (((const loom_task *)w->tasks.at[i])->stage == stage) return true;
+    }
+    return false;
+}
+
 /* Has folded something that is not handed over yet, or will. */
 static bool is_in(const loom_job_stage *stage, const loom_worker *w) {
     for (size_t i = 0; i < stage->seats.n; i++) {
         const loom_seat *seat = stage->seats.at[i];
         if (seat->worker == w && seat->open) return true;
     }
-    for (size_t i = 0; i < w->tasks.n; i++) {
-        if (((const loom_task *)w->tasks.at[i])->stage == stage) return true;
-    }
-    return false;
+    return has_task_of(w, stage);
 }
 
 /* Each worker of a traversal hands over all that it adds up, a grid of gigabytes maybe, and these are merged; what is
@@ -430,7 +434,7 @@ static bool is_crowded(const loom_job_stage *stage) {
 
 static bool give_work(loom_job_stage *stage, loom_worker *w) {
     if (stage->state != LOOM_STAGE_RUNNING || !loom_stage_has_inputs(stage)) return false;
-    const loom_worker *reader = loom_resident_reader(stage);
+    const loom_worker *reader = loom_resident_worker(stage);
     if (reader && reader != w) return false;
     if (stage->graph->kind != LOOM_STAGE_TRAVERSAL) return run_array(stage, w);
     if (is_crowded(stage)) return w->tasks.n == 0 && merge(stage, w);
@@ -459,15 +463,30 @@ static void settle_errors(loom_job *job) {
     }
 }
 
-/* Array stages that only this worker can run come first: jobs' turns are shared by all workers, and those of others
- * could pass this one over for ever. */
+/* Whether an array stage could begin on this worker if it had nothing else to do. */
+static bool array_waits(const loom_daemon *d, const loom_worker *w) {
+    for (size_t i = 0; i < d->jobs.n; i++) {
+        const loom_job *job = d->jobs.at[i];
+        for (uint32_t s = 0; job->graph && !job->ending && s < job->graph->n_stages; s++) {
+            const loom_job_stage *stage = &job->stages[s];
+            if (!is_unlent(stage) || !ready_plan(stage, w)) continue;
+            const loom_worker *reader = loom_resident_worker(stage);
+            if (!reader || reader == w) return true;
+        }
+    }
+    return false;
+}
+
+/* Stages that only this worker can run come first, with one task: jobs' turns are shared by all workers, and those of
+ * others could pass this one over for ever. But a traversal has so many that it does not come before array stages. */
 static bool give_tied(loom_daemon *d, loom_worker *w) {
-    if (w->tasks.n) return false;
     for (size_t i = 0; i < d->jobs.n; i++) {
         loom_job *job = d->jobs.at[i];
         for (uint32_t s = 0; job->graph && !job->ending && s < job->graph->n_stages; s++) {
             loom_job_stage *stage = &job->stages[s];
-            if (loom_resident_reader(stage) == w && run_array(stage, w)) return true;
+            if (loom_resident_worker(stage) != w || has_task_of(w, stage)) continue;
+            if (stage->ledger && array_waits(d, w)) continue;
+            if (give_work(stage, w)) return true;
         }
     }
     return false;
@@ -481,20 +500,6 @@ static bool offer(loom_daemon *d, loom_worker *w) {
             if (!give_work(&job->stages[s], w)) continue;
             d->turn = (d->turn + i + 1) % d->jobs.n;
             return true;
-        }
-    }
-    return false;
-}
-
-/* Whether an array stage could begin on this worker if it had nothing else to do. */
-static bool array_waits(const loom_daemon *d, const loom_worker *w) {
-    for (size_t i = 0; i < d->jobs.n; i++) {
-        const loom_job *job = d->jobs.at[i];
-        for (uint32_t s = 0; job->graph && !job->ending && s < job->graph->n_stages; s++) {
-            const loom_job_stage *stage = &job->stages[s];
-            if (!is_unlent(stage) || !ready_plan(stage, w)) continue;
-            const loom_worker *reader = loom_resident_reader(stage);
-            if (!reader || reader == w) return true;
         }
     }
     return false;

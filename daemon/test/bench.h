@@ -31,7 +31,7 @@ typedef struct bench {
 
 /* kind: LOOM_STAGE_TRAVERSAL or _ARRAY. The stage runs. */
 bench *bench_create(loom_stage_kind kind);
-/* A traversal, of which an array stage reads output 0: its own is the result. */
+/* The same, and a stage of the other kind, which reads output 0: its own is the result. */
 bench *bench_create_with_reader(loom_stage_kind kind);
 void bench_destroy(bench *b);
 loom_worker *bench_hello(bench *b, uint64_t instance); /* also anew, under the same identity */

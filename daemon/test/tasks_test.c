@@ -494,6 +494,7 @@ static loom_task *array_for_a_traversal(bench **b) {
     *b = bench_create_with_reader(LOOM_STAGE_ARRAY);
     LOOM_CHECK_EQ_INT(may_stay((*b)->stage->running), 0); /* there are two */
     loom_worker_lost((*b)->workers[0], "the test wants one");
+    (*b)->job->stages[1].pace.seconds = 1e-6;
     loom_schedule(&(*b)->d);
     LOOM_CHECK((*b)->stage->running);
     return (*b)->stage->running;
@@ -506,6 +507,12 @@ static int64_t merged_by_reader(const bench *b) {
 LOOM_TEST(residents, a_traversal_reads_what_stays_of_an_array_stage) {
     bench *b;
     loom_task *task = array_for_a_traversal(&b);
+    LOOM_CHECK_EQ_INT(may_stay(task), 1);
+    b->job->stages[1].pace.seconds = 1e6; /* others that come should have a part in it */
+    LOOM_CHECK_EQ_INT(may_stay(task), 0);
+    b->job->stages[1].pace.seconds = 0; /* nothing is known of it, nor of others */
+    LOOM_CHECK_EQ_INT(may_stay(task), 0);
+    b->job->totals = (loom_job_totals){.traversal = 1, .elements = 1000000};
     LOOM_CHECK_EQ_INT(may_stay(task), 1);
     loom_worker *other = bench_hello(b, 3);
     answer a;
@@ -585,6 +592,39 @@ LOOM_TEST(tasks, a_worker_joins_where_it_saves_time) {
         LOOM_CHECK(reader->pace.bytes > 0 && reader->pace.bytes < 1e9); /* of this turn */
         bench_destroy(b);
     }
+}
+
+/* All blocks are inside, and the client has not taken all parts yet. */
+LOOM_TEST(residents, what_has_been_read_need_not_be_made_again) {
+    bench *b;
+    loom_task *task = array_for_a_traversal(&b);
+    loom_worker *w = b->workers[1], *other = bench_hello(b, 3);
+    b->read_output.kind = LOOM_OUT_STREAM;
+    b->graph.result_is_stream = true;
+    answer a;
+    answer_right(b, &a, task);
+    answer_stays(&a, 0);
+    loom_task_done(&b->d, w, &a.done);
+    loom_schedule(&b->d);
+    bench_run(b, BENCH_TO_THE_END);
+    loom_job_stage *reader = &b->job->stages[1];
+    for (int64_t first = 0; first < BENCH_BLOCKS; first++) {
+        if (reader->outputs[0].unacknowledged == 1 && merged_by_reader(b) == BENCH_BLOCKS) break;
+        loom_stage_part_acknowledged(b->job, (uint64_t)first);
+        loom_schedule(&b->d);
+        bench_run(b, BENCH_TO_THE_END);
+    }
+    LOOM_CHECK_EQ_INT(merged_by_reader(b), BENCH_BLOCKS);
+    LOOM_CHECK(!b->job->ending && reader->outputs[0].unacknowledged == 1 && b->stage->deferred.worker == w);
+    loom_worker_lost(w, "the test wants it");
+    loom_schedule(&b->d);
+    LOOM_CHECK_EQ_INT(other->tasks.n, 0);
+    LOOM_CHECK_EQ_INT(b->stage->state, LOOM_STAGE_DONE);
+    const loom_piece *last = reader->outputs[0].pieces.at[0];
+    loom_stage_part_acknowledged(b->job, (uint64_t)last->stretch.first);
+    LOOM_CHECK(b->job->ending);
+    LOOM_CHECK(!b->job->slots[1]);
+    bench_destroy(b);
 }
 
 LOOM_TEST(residents, of_an_array_stage_too_only_what_was_allowed_stays) {

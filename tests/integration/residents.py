@@ -19,10 +19,12 @@ entry main (cells: i64) (turns: i64) (s: seq i64) : ([]f64, []f64) =
   let a = map (\\v -> loop a = v for i < turns do 0.5 * a + f64 i) h
   in (a, map (\\v -> v - 1.0) h)
 """
-# What an array stage makes is read by a traversal, which adds up as much: with both, two.
+# What an array stage makes is read by a traversal, which adds up as much: with both, two. The first traversal tells how long the second
+# may take.
 BACK = """
 entry main (cells: i64) (turns: i64) (s: seq i64) : []f64 =
-  let t = generate cells (\\i -> f64.i64 ((7 * i + turns) % 1000))
+  let most = fold_seq i64.max 0 s
+  let t = generate cells (\\i -> f64.i64 ((7 * i + turns) % (if most < 0 then 999 else 1000)))
   in permute_seq (+) (replicate cells 0.0) (map_seq (\\x -> x % cells) s)
                  (map_seq (\\x -> loop a = t[x % cells] for _i < turns do 0.5 * a + 0.5 * a) s)
 """
@@ -41,7 +43,14 @@ def path(name):
     return os.path.join(TMP, name)
 
 
-for name, text in (("p", PROGRAM), ("back", BACK)):
+# The same, added up to a number: no memory is wanted for that.
+SUM = """
+entry main (cells: i64) (turns: i64) (s: seq i64) : f64 =
+  let most = fold_seq i64.max 0 s
+  let t = generate cells (\\i -> f64.i64 ((7 * i + turns) % (if most < 0 then 999 else 1000)))
+  in fold_seq (+) 0.0 (map_seq (\\x -> loop a = t[x % cells] for _i < turns do 0.5 * a + 0.5 * a) s)
+"""
+for name, text in (("p", PROGRAM), ("back", BACK), ("sum", SUM)):
     with open(path(name + ".weft"), "w") as f:
         f.write(text)
 values = np.random.default_rng(1).integers(0, 3 * CELLS, 1 << 20)
@@ -71,8 +80,8 @@ def check(p, out, turns, cells=CELLS):
     return said
 
 
-def start_back(out, turns, *more, cells=CELLS, block=BLOCK):
-    return subprocess.Popen([exe("gridloom"), "run", path("back.weft"), "--arg", "cells=%d" % cells, "--arg", "turns=%d" % turns,
+def start_back(out, turns, *more, cells=CELLS, block=BLOCK, program="back.weft"):
+    return subprocess.Popen([exe("gridloom"), "run", path(program), "--arg", "cells=%d" % cells, "--arg", "turns=%d" % turns,
                              "--stream", "s=" + path("s.npy"), "--block", str(block), "--stats", path(out + ".json"), "-o", path(out + ".npy"), *more],
                             stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug"))
 
@@ -144,22 +153,25 @@ def a_traversal_wants_the_memory():
 class Daemon:
     """With one worker; their log is said()."""
 
+    def __init__(self, *more):
+        self.more = more  # of its first worker
+
     def __enter__(self):
         self.endpoint = "ipc://" + path("control")
         self.log = open(path("log"), "w+")
         self.started = []
         self.spawn("gridloomd", "--listen", self.endpoint, "--store", path("store"))
         wait_for("the daemon", lambda: ask("status", self.endpoint) is not None)
-        self.worker()
+        self.worker(*self.more)
         return self
 
     def spawn(self, name, *words):
         self.started.append(subprocess.Popen([exe(name), *words], stderr=self.log, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug")))
         return self.started[-1]
 
-    def worker(self):
+    def worker(self, *more):
         n = len(ask("workers", self.endpoint)["workers"])
-        w = self.spawn("gridloom-worker", "--connect", self.endpoint, "--threads", "1")
+        w = self.spawn("gridloom-worker", "--connect", self.endpoint, "--threads", "1", *more)
         wait_for("a worker", lambda: len(ask("workers", self.endpoint)["workers"]) > n)
         return w
 
@@ -172,6 +184,11 @@ class Daemon:
             q.kill()
             q.wait()
         self.log.close()
+
+
+def reads(d):
+    """Whether the second traversal is under way."""
+    return any(j["blocks_done"] and "traversal 1" in j["stage"] for j in ask("status", d.endpoint)["jobs"])
 
 
 def its_worker_is_killed():
@@ -195,13 +212,31 @@ def a_traversals_worker_is_killed():
     with Daemon() as d:
         p = start_back("gone", turns, "--connect", d.endpoint, block=block)
         try:
-            wait_for("blocks of the traversal", lambda: any(j["blocks_done"] for j in ask("status", d.endpoint)["jobs"]))
+            wait_for("blocks of the traversal", lambda: reads(d))
             d.worker()
             d.started[1].kill()
             check_back(p, "gone", turns)
             expect(d.said(), "is gone with its worker")
             if releases("gone") < 2:
                 raise Failed("nothing was lost")
+        finally:
+            p.kill()
+
+
+def another_job_needs_the_memory():
+    """Of the worker that holds what a traversal is reading: it fits beside that only when it has been written, and is let go."""
+    turns, cells = 8000, 2800000
+    with Daemon("--memory", "32MiB") as d:
+        p = start_back("big", turns, "--connect", d.endpoint, block=256, cells=cells, program="sum.weft")
+        try:
+            wait_for("blocks of the traversal", lambda: reads(d))
+            check(start("beside", 3, "--connect", d.endpoint, cells=800000), "beside", 3, 800000)
+            if p.poll() is not None:
+                raise Failed("the traversal was too quick")
+            expect(d.said(), "is written")
+            _, said = p.communicate(timeout=200)
+            if p.returncode or np.load(path("big.npy")) != np.sum((7 * (values % cells) + turns) % 1000):
+                raise Failed("the traversal: exit %d: %s" % (p.returncode, said[-1000:]))
         finally:
             p.kill()
 
@@ -237,7 +272,7 @@ def an_array_stage_gets_its_turn():
 
 
 for test in (it_stays, it_stays_for_a_traversal, memory_is_out, a_traversal_wants_the_memory, its_worker_is_killed,
-             a_traversals_worker_is_killed, others_want_the_worker,
+             a_traversals_worker_is_killed, another_job_needs_the_memory, others_want_the_worker,
              an_array_stage_gets_its_turn):
     began = time.monotonic()
     try:

@@ -381,6 +381,24 @@ static bool check_sliced(checker *c, const loom_lop *o) {
     return true;
 }
 
+/* Results start states of a loop of which each turn sets a slice. */
+static bool check_blank(checker *c, const loom_lop *o) {
+    for (uint32_t i = 0; i < o->n_results; i++) {
+        bool found = false;
+        for (loom_lop_id l = c->op + 1; l < c->l->n_ops && !found; l++) {
+            const loom_lop *loop = &c->l->ops[l];
+            for (uint32_t s = 0; loop->kind == LOOM_LO_LOOP && s < loop->n_states && !found; s++) {
+                if (loop->initial[s] != o->results[i] || loop->test != LOOM_NONE) continue;
+                const loom_lvalue *next = &c->l->values[loop->next[s]];
+                found = next->source == LOOM_LV_OP && next->op < c->l->n_ops && c->l->ops[next->op].sliced &&
+                        c->l->ops[next->op].into == loop->counter;
+            }
+        }
+        NEED(found, "a blank value that no loop sets");
+    }
+    return true;
+}
+
 static bool check_op(checker *c, loom_lop_id id) {
     const loom_lop *o = &c->l->ops[id];
     c->op = id;
@@ -394,6 +412,7 @@ static bool check_op(checker *c, loom_lop_id id) {
     case LOOM_LO_COMPUTE:
         ok = check_block(c, o->body, NULL);
         if (ok) NEED(c->l->blocks[o->body].n_results == o->n_results, "results that the body does not give");
+        if (ok && o->blank) ok = check_blank(c, o);
         if (ok && o->sliced) {
             ok = check_sliced(c, o);
             break;

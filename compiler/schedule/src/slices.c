@@ -11,7 +11,7 @@
  *
  * Example: p = fft f(k) over [k, y, x]; image = reduce + over k of g(k, p) becomes
  *     image = 0; loop k: p = fft f(k) over [y, x]; image = image + g(k, p)
- * and crop(p) over [k, y, x], an output, becomes out = 0; loop k: p = fft f(k) over [y, x]; out[k] = crop(p).
+ * and crop(p) over [k, y, x], an output, becomes out, blank; loop k: p = fft f(k) over [y, x]; out[k] = crop(p).
  * Cost: linear in the operations for each transform. */
 #include "slices.h"
 #include "clone.h"
@@ -374,7 +374,7 @@ static void slice_sum(slicer *s, loom_lop_id id, uint32_t first_state) {
     loom_lifted_op(s->l, sum);
 }
 
-/* Zeros, which no slice keeps. */
+/* What a blank state would be if anybody looked. */
 static loom_lblock_id zero_block(slicer *s, const loom_lop *op) {
     loom_lexpr_id first = s->l->n_exprs, *results = LOOM_NEW_ARRAY(s->arena, loom_lexpr_id, (size_t)op->n_results + 1);
     for (uint32_t j = 0; j < op->n_results; j++) {

@@ -44,6 +44,7 @@ typedef struct loom_run_description {
     const void *object;
     size_t object_length;
     loom_value *const *inputs; /* by stage input; the run takes references */
+    bool inputs_may_go;        /* by loom_run_move_inputs: short chunks for lack of memory are refused until then */
     uint32_t n_constants;
     loom_value *const *constants; /* per stream: the segment's constant fields (leaves with names), or NULL */
 } loom_run_description;

@@ -107,6 +107,7 @@ typedef struct loom_work_run {
     int64_t chunk_blocks; /* under lock; 0: not known yet */
     /* working thread */
     loom_run *run;
+    struct loom_work_run *next_made, **made_at; /* in `made` of the control, if `run` is there */
     Wire__Epoch epoch;   /* of what is in the accumulator; counter 0: nothing */
     loom_folded *folded; /* blocks in it, as they came */
     size_t n_folded, folded_capacity;
@@ -189,6 +190,7 @@ struct loom_control {
     bool stopping, thread_ended;
 
     /* working thread */
+    loom_work_run *made; /* runs that have a `run` */
     loom_resident *residents;
     uint64_t last_resident;
 
@@ -214,6 +216,8 @@ void loom_chunk_free(loom_chunk *chunk, uint32_t n_streams);
 void *loom_work_thread(void *control);
 void loom_item_free(loom_item *item);
 void loom_work_run_free(loom_work_run *run);
+/* Runs that have what stayed here under this number as an input go on with it where it is now. */
+void loom_work_move_inputs(loom_control *c, uint64_t resident);
 void loom_work_job_free(loom_work_job *job);
 
 #endif

@@ -144,7 +144,7 @@ void loom_results_take_back(loom_control *c, loom_outcome *o) {
     o->kept = false;
 }
 
-static bool is_input(const loom_work_run *run, uint64_t number) {
+bool loom_is_input(const loom_work_run *run, uint64_t number) {
     for (uint32_t i = 0; i < run->n_inputs; i++) {
         if (run->inputs[i].resident == number) return true;
     }
@@ -163,6 +163,7 @@ static void write_resident(loom_control *c, loom_resident *r) {
     }
     loom_value_unref(r->value);
     r->value = NULL;
+    if (!r->lost) loom_work_move_inputs(c, r->number);
 }
 
 static bool is_wanted(loom_control *c, const loom_resident *r) {
@@ -175,11 +176,18 @@ static bool is_wanted(loom_control *c, const loom_resident *r) {
 bool loom_residents_write(loom_control *c, const loom_work_run *run, bool inputs) {
     bool any = false;
     for (loom_resident *r = c->residents; r; r = r->next) {
-        if (!r->value || is_input(run, r->number) != inputs || !is_wanted(c, r)) continue;
+        if (!r->value || loom_is_input(run, r->number) != inputs || !is_wanted(c, r)) continue;
         write_resident(c, r);
         any = true;
     }
     return any;
+}
+
+bool loom_inputs_stay(loom_control *c, const loom_work_run *run) {
+    for (const loom_resident *r = c->residents; r; r = r->next) {
+        if (r->value && loom_is_input(run, r->number)) return true;
+    }
+    return false;
 }
 
 bool loom_residents_read(loom_control *c, const loom_work_run *run) {

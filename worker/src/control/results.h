@@ -1,8 +1,8 @@
 /* What a task has made: objects in files, or values that stay in this worker's memory until a stage reads them here.
  *
  * A value may stay where the daemon said so, and stays while the worker has nothing else to do than to read it: before
- * any other task it is written into a file, which takes its place under the same number. So what stays never stands in
- * anybody's way; at worst it is written a little later than it would have been.
+ * any other task it is written into a file, which takes its place under the same number, also in runs that have begun
+ * to read it. So what stays never stands in anybody's way; at worst it is written a little later than it would have been.
  * Threads: the working thread's.
  */
 #ifndef LOOM_WORKER_RESULTS_H
@@ -33,6 +33,8 @@ LOOM_MUST_USE loom_status *loom_results_keep(loom_control *c, loom_outcome *o, c
 /* Nobody will be told of the parts. */
 void loom_results_take_back(loom_control *c, loom_outcome *o);
 
+bool loom_is_input(const loom_work_run *run, uint64_t resident);
+bool loom_inputs_stay(loom_control *c, const loom_work_run *run); /* one is still in memory */
 LOOM_MUST_USE loom_status *loom_input_open(loom_control *c, const loom_work_input *input, loom_value **value);
 /* Values that stay go into files: those that are inputs of `run`, or those that are not. Whether there was one. Where
  * that fails, the error is its reader's. */

@@ -29,8 +29,16 @@ void loom_item_free(loom_item *item) {
     free(item);
 }
 
-void loom_work_run_free(loom_work_run *run) {
+static void destroy_run(loom_work_run *run) {
+    if (!run->run) return;
+    *run->made_at = run->next_made;
+    if (run->next_made) run->next_made->made_at = run->made_at;
     loom_run_destroy(run->run);
+    run->run = NULL;
+}
+
+void loom_work_run_free(loom_work_run *run) {
+    destroy_run(run);
     for (uint32_t i = 0; i < run->n_inputs; i++) free(run->inputs[i].path);
     for (uint32_t i = 0; i < run->n_streams; i++) loom_value_unref(run->constants[i]);
     for (size_t i = 0; i < run->n_reported; i++) free((char *)run->reported[i].label);
@@ -120,18 +128,23 @@ static loom_status *create_run(loom_control *c, loom_work_run *run) {
                                         .object = run->object,
                                         .object_length = run->object_length,
                                         .inputs = inputs,
+                                        .inputs_may_go = loom_inputs_stay(c, run),
                                         .n_constants = run->n_streams,
                                         .constants = run->constants};
     loom_status *status = loom_run_create(c->executor, &description, &run->run);
     unref_all(inputs, run->n_inputs);
-    return status;
+    if (status) return status;
+    run->next_made = c->made;
+    run->made_at = &c->made;
+    if (c->made) c->made->made_at = &run->next_made;
+    c->made = run;
+    return NULL;
 }
 
 static bool wants_memory(const loom_status *status) {
     return loom_status_code(status) == LOOM_E_MEMORY;
 }
 
-/* The run goes on with inputs that were written. */
 static loom_status *move_inputs(loom_control *c, loom_work_run *run) {
     loom_value **inputs;
     LOOM_TRY(open_inputs(c, run, &inputs));
@@ -140,12 +153,26 @@ static loom_status *move_inputs(loom_control *c, loom_work_run *run) {
     return status;
 }
 
-/* A run that folds; where there is none yet it begins. */
+void loom_work_move_inputs(loom_control *c, uint64_t resident) {
+    for (loom_work_run *run = c->made; run; run = run->next_made) {
+        if (!loom_is_input(run, resident)) continue;
+        loom_status *status = move_inputs(c, run);
+        if (!status) continue;
+        loom_log_status(LOOM_LOG_WARN, status); /* it goes on with what is in memory */
+    }
+}
+
+/* Whether memory was what lacked, and inputs of the run that had stayed in it have made room. Then frees the status. */
+static bool has_room_now(loom_control *c, const loom_work_run *run, loom_status *status) {
+    if (!wants_memory(status) || !loom_residents_write(c, run, true)) return false;
+    loom_status_free(status);
+    return true;
+}
+
+/* What computes; where there is none yet it is made. */
 static loom_status *ready_run(loom_control *c, loom_work_run *run) {
     loom_status *status = run->run ? NULL : create_run(c, run);
-    if (!wants_memory(status) || !loom_residents_write(c, run, true)) return status;
-    loom_status_free(status);
-    return create_run(c, run);
+    return has_room_now(c, run, status) ? create_run(c, run) : status;
 }
 
 static void forget_times(loom_work_run *run) {
@@ -172,8 +199,7 @@ static void note_folded(loom_work_run *run, int64_t first, int64_t n) {
 
 static void drop_run(loom_work_run *run) {
     run->n_folded = 0;
-    loom_run_destroy(run->run);
-    run->run = NULL;
+    destroy_run(run);
     run->epoch.counter = 0;
     forget_times(run);
 }
@@ -344,12 +370,10 @@ static loom_status *fold_singly(loom_control *c, loom_item *item, const loom_chu
     return status;
 }
 
-/* All of the chunk's blocks in one go. Where memory is out beside inputs that stayed in it, these make room. */
+/* All of the chunk's blocks in one go. */
 static loom_status *fold_whole(loom_control *c, loom_work_run *run, const loom_chunk *chunk) {
     loom_status *status = loom_run_fold(run->run, chunk->values, chunk->first_block, chunk->n_blocks, chunk->first);
-    if (!wants_memory(status) || loom_run_is_spoilt(run->run) || !loom_residents_write(c, run, true)) return status;
-    loom_status_free(status);
-    LOOM_TRY(move_inputs(c, run));
+    if (loom_run_is_spoilt(run->run) || !has_room_now(c, run, status)) return status;
     return loom_run_fold(run->run, chunk->values, chunk->first_block, chunk->n_blocks, chunk->first);
 }
 
@@ -566,13 +590,10 @@ static loom_status *try_array(loom_control *c, loom_item *item, loom_outcome *o)
     return status;
 }
 
-/* Where memory is out beside inputs that stayed in it, these make room. */
 static loom_status *array(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_status *status = try_array(c, item, o);
-    if (!wants_memory(status)) return status;
-    drop_run(item->run);
-    if (!loom_residents_write(c, item->run, true)) return status;
-    loom_status_free(status);
+    if (wants_memory(status)) drop_run(item->run);
+    if (!has_room_now(c, item->run, status)) return status;
     loom_results_take_back(c, o);
     return try_array(c, item, o);
 }
@@ -586,7 +607,7 @@ static loom_status *do_task(loom_control *c, loom_item *item, loom_outcome *o) {
     default: break;
     }
     if (item->what == WIRE__TASK_KIND__ARRAY || item->what == WIRE__TASK_KIND__WHOLE) return array(c, item, o);
-    if (!item->run->run) LOOM_TRY(create_run(c, item->run));
+    LOOM_TRY(ready_run(c, item->run));
     return item->what == WIRE__TASK_KIND__MERGE ? merge(c, item, o) : empty(c, item, o);
 }
 

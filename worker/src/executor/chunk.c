@@ -124,6 +124,7 @@ static loom_status *choose_length(loom_run *run, loom_value *const *streams, int
         uint64_t columns = copied ? loom_memory_rounded((uint64_t)n * copied) : 0;
         need = need > UINT64_MAX - columns ? UINT64_MAX : need + columns;
         if ((need <= have && (need <= worth || n <= LEAST_CHUNK)) || n <= 1) break;
+        if (n <= LEAST_CHUNK && run->inputs_may_go) break; /* who called can make room */
         pieces *= 2;
         n = count / pieces;
         /* Rounded up, so that the last piece is not longer than the others and finds their buffers. */

@@ -50,6 +50,7 @@ static loom_status *set_up_engine(loom_run *run, const loom_run_description *d) 
 }
 
 static void keep_values(loom_run *run, const loom_run_description *d) {
+    run->inputs_may_go = d->inputs_may_go;
     uint32_t n_inputs = run->stage->n_inputs, n_streams = run->stage->n_streams;
     run->inputs = loom_xcalloc((size_t)n_inputs + 1, sizeof *run->inputs);
     run->constants = loom_xcalloc((size_t)n_streams + 1, sizeof *run->constants);
@@ -129,6 +130,7 @@ loom_status *loom_run_move_inputs(loom_run *run, loom_value *const *inputs) {
         run->inputs[i] = loom_value_ref(inputs[i]);
         loom_value_unref(before);
     }
+    run->inputs_may_go = false;
     return run->engine ? loom_run_bind_fixed(run) : NULL;
 }
 

@@ -40,6 +40,7 @@ struct loom_run {
     size_t program_length;
     loom_engine *engine;    /* NULL: interpreted */
     bool prepared;          /* actions before chunk_begin have run */
+    bool inputs_may_go;
     loom_value **inputs;    /* by stage input */
     loom_value **constants; /* by stream; NULL where there are none */
     loom_run_output *outputs;
