@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -417,9 +418,40 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     return 0;
 }
 
+/* File descriptors that a walk may hold at a time. */
+enum {
+    OPEN_FOLDERS = 16
+};
+
 void loom_remove_tree(const char *path) {
-    enum {
-        OPEN_FOLDERS = 16
-    }; /* file descriptors that the walk may hold at a time */
     nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+}
+
+/* What nftw calls has no context. */
+static _Thread_local uint64_t tree_bytes;
+
+static int add_one(const char *path, const struct stat *info, int type, struct FTW *where) {
+    (void)path;
+    (void)where;
+    if (type == FTW_F) tree_bytes += (uint64_t)info->st_size;
+    return 0;
+}
+
+uint64_t loom_tree_bytes(const char *path) {
+    tree_bytes = 0;
+    nftw(path, add_one, OPEN_FOLDERS, FTW_PHYS);
+    return tree_bytes;
+}
+
+char *loom_file_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return loom_xstrdup(".");
+    return slash == path ? loom_xstrdup("/") : loom_xprintf("%.*s", (int)(slash - path), path);
+}
+
+loom_status *loom_file_check_room(const char *folder, const char *path, uint64_t bytes) {
+    struct statvfs room;
+    if (statvfs(folder, &room) < 0 || (uint64_t)room.f_bavail >= bytes / room.f_frsize) return NULL;
+    return loom_error(LOOM_E_IO, "cannot write %s: it needs %" PRIu64 " bytes, %s has room for %" PRIu64, path, bytes,
+                      folder, (uint64_t)room.f_bavail * room.f_frsize);
 }

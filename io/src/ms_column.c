@@ -100,6 +100,19 @@ static char *without_slashes(const char *path) {
     return copy;
 }
 
+/* A disk that fills while casacore writes leaves its files behind. */
+static loom_status *check_room(const loom_ms_column *c, const loom_casa *table) {
+    uint64_t bytes = c->copy ? loom_tree_bytes(c->path) : 0;
+    for (uint32_t s = 0; s < c->n && !loom_casa_describe(table, c->name).exists; s++) {
+        bytes += (uint64_t)c->at[s].runs.n_rows * (uint64_t)(c->at[s].hands * c->at[s].file_channels) * 2 * sizeof(float);
+    }
+    if (!c->copy) return loom_file_check_room(c->path, c->path, bytes);
+    char *folder = loom_file_folder(c->copy);
+    loom_status *status = loom_file_check_room(folder, c->copy, bytes);
+    free(folder);
+    return status;
+}
+
 loom_status *loom_ms_column_create(const loom_ms_column_request *r, const loom_source *source,
                                    loom_ms_column **column) {
     if (source->kind != &loom_ms_kind) return loom_error(LOOM_E_INTERNAL, "a column of what is not a MeasurementSet");
@@ -125,6 +138,7 @@ loom_status *loom_ms_column_create(const loom_ms_column_request *r, const loom_s
                             .correlations = own.correlations};
         status = copy_runs(&ms->rows[s].runs, &c->at[s].runs);
     }
+    if (!status) status = check_room(c, ms->main);
     if (status) {
         loom_ms_column_free(c);
         return status;

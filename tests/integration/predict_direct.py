@@ -235,6 +235,11 @@ refused("Stokes Q", 65, ["Stokes"], sky, "--model", variant("q.fits", keys(CRVAL
 refused("two frequencies", 65, ["FREQ", "2"], sky, "--model", variant("two.fits", two_frequencies))
 refused("integers", 65, ["BITPIX"], sky, "--model", variant("int.fits", lambda hdu: setattr(hdu, "data", hdu.data.astype(np.int16))))
 refused("infinite", 65, ["infinite"], sky, "--model", variant("inf.fits", lambda hdu: hdu.data.__setitem__((0, 0, 3, 4), np.inf)))
+bright = variant("bright.fits", lambda hdu: hdu.data.__setitem__((0, 0, slice(3, 5), 4), 3e38))
+refused("bright", 65, ["single precision", "fluxes"], sky, "--model", bright, "--epsilon", 1e-4)
+refused("bright, in double", 65, ["single precision", "fluxes"], sky, "--model", bright, "--epsilon", 1e-6)
+too_bright = variant("too_bright.fits", lambda hdu: (setattr(hdu, "data", hdu.data.astype(np.float64)), hdu.data.__setitem__((0, 0, 3, 4), 1e300)))
+refused("a pixel too bright", 65, ["pixel", "single precision"], sky, "--model", too_bright, "--epsilon", 1e-6)
 refused("no model", 64, ["model"], sky)
 refused("missing model", 66, ["nix.fits"], sky, "--model", here("nix.fits"))
 refused("no sources", 65, ["expected"], sky, "--model", os.path.join(ROOT, "README.md"))
@@ -243,7 +248,11 @@ refused("no visibilities", 73, ["UVW"], sky, "--model", own, "--column", "UVW")
 refused("copy exists", 73, ["exists"], sky, "--model", own, "-o", copy)
 refused("a file", 65, ["MeasurementSet"], own, "--model", own)
 refused("no such field", 65, ["field"], sky, "--model", own, "--field", 7)
-refused("no memory", 71, ["memory"], sky, "--model", make_model(sky, "large.fits", 900, 900, 10.0)[0], "--memory", "20MiB")
+refused("no memory", 71, ["memory"], sky, "--model", make_model(sky, "large.fits", 900, 900, 10.0)[0], "--memory", "12MiB")
+for name, model, words in (("nothing in the grid", variant("coarse.fits", keys(CDELT1=-2.0, CDELT2=2.0)), "no visibility is predicted"),
+                           ("dark", variant("dark.fits", lambda hdu: hdu.data.__setitem__(Ellipsis, 0)), "is dark")):
+    p = gridloom("predict", sky, "--model", model, "--column", "NOTHING", "--json")
+    expect(name, p.returncode == 0 and words in p.stderr, "exit code %d: %s" % (p.returncode, p.stderr))
 left = [f for f in os.listdir(TMP) if "tmp" in f or "predict-" in f]
 expect("leavings", not left, left)
 

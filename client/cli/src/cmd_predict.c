@@ -114,6 +114,19 @@ static void warn(const prediction *p) {
     }
 }
 
+/* A column of zeros is what was asked for then, but hardly what was meant. */
+static void warn_of_nothing(const prediction *p) {
+    if (p->request.where.quiet) return;
+    if (predict_spool_counts(p->spool).predicted == 0) {
+        fprintf(stderr, "warning: no visibility is predicted: all are %s\n",
+                predict_spool_counts(p->spool).out_of_grid
+                    ? "out of the grid of the model, of which the pixels are too large"
+                    : "at places that are not finite");
+    } else if (p->model.is_image && !(p->model.image.sum_moduli > 0)) {
+        fprintf(stderr, "warning: %s is dark: all that is predicted is 0\n", p->request.model);
+    }
+}
+
 /* ---- the job ---- */
 
 static void show(void *context, const loom_job_progress *state) {
@@ -243,6 +256,7 @@ static loom_status *predict(prediction *p) {
     warn(p);
     LOOM_TRY(run_job(p));
     cli_warn(&p->request.where, p->result);
+    warn_of_nothing(p);
     LOOM_TRY(write_column(p));
     if (p->request.json) {
         print_json(p);

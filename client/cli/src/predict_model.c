@@ -1,6 +1,7 @@
 /* Models of the sky, and what the program takes of them. */
 #include "common/buffer.h"
 #include "predict.h"
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -45,16 +46,15 @@ static loom_status *make_pixels(const loom_fits_model *image, loom_dtype dtype, 
     LOOM_TRY(make_leaf(dtype, 2, (int64_t[]){image->ny, image->nx}, value));
     void *to = (*value)->leaves[0].data;
     size_t n = (size_t)(*value)->leaves[0].n_data;
+    for (size_t i = 0; i < n; i++) {
+        if (!(fabs(image->pixels[i]) > (double)FLT_MAX)) continue; /* blank ones may stay */
+        return loom_error(LOOM_E_DATA, "a pixel of %g Jy is beyond single precision, which is what columns have",
+                          image->pixels[i]);
+    }
     if (dtype == LOOM_F64) {
         memcpy(to, image->pixels, n * sizeof(double));
-        return NULL;
-    }
-    for (size_t i = 0; i < n; i++) {
-        ((float *)to)[i] = (float)image->pixels[i];
-        if (!isinf(((float *)to)[i])) continue;
-        return loom_status_note(
-            loom_error(LOOM_E_DATA, "a pixel of %g Jy is beyond single precision", image->pixels[i]),
-            "hint: --epsilon 1e-6 computes in double precision");
+    } else {
+        for (size_t i = 0; i < n; i++) ((float *)to)[i] = (float)image->pixels[i];
     }
     return NULL;
 }

@@ -2,7 +2,9 @@
 #include "predict.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +57,24 @@ static loom_status *put_all(const predict_spool *s, const char *data, size_t byt
     return NULL;
 }
 
+/* What a column cannot hold. */
+static loom_status *check_range(const loom_leaf *vis) {
+    int64_t n = 2 * vis->n_data;
+    bool fits = true;
+    if (vis->dtype == LOOM_C64) {
+        const float *values = vis->data;
+        for (int64_t i = 0; i < n; i++) fits = fits && isfinite(values[i]);
+    } else {
+        const double *values = vis->data;
+        for (int64_t i = 0; i < n; i++) fits = fits && fabs(values[i]) <= (double)FLT_MAX;
+    }
+    return fits
+               ? NULL
+               : loom_status_note(loom_error(LOOM_E_DATA, "a predicted visibility is beyond single precision, which is "
+                                                          "what columns have"),
+                                  "hint: the fluxes of the model are too large");
+}
+
 loom_status *predict_spool_put(void *spool, loom_value *elements) {
     predict_spool *s = spool;
     const loom_leaf *vis = loom_value_find(elements, "vis"), *class = loom_value_find(elements, "class");
@@ -62,6 +82,7 @@ loom_status *predict_spool_put(void *spool, loom_value *elements) {
                 class->depth == 1 && vis->n_data == class->n_data;
     if (!good) return loom_error(LOOM_E_INTERNAL, "the predicting program does not give visibilities and classes");
     s->dtype = vis->dtype;
+    LOOM_TRY(check_range(vis));
     LOOM_TRY(put_all(s, vis->data, (size_t)vis->n_data * loom_dtype_size(vis->dtype)));
     const int8_t *c = class->data;
     for (int64_t i = 0; i < class->n_data; i++) {

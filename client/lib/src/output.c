@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Arrays of at most so many elements print in full; longer ones belong in files. */
@@ -30,12 +29,6 @@ struct loom_client_outputs {
 
 /* ---- before the run ---- */
 
-static char *folder_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    if (!slash) return loom_xstrdup(".");
-    return slash == path ? loom_xstrdup("/") : loom_xprintf("%.*s", (int)(slash - path), path);
-}
-
 /* A pipe is not opened: its reader would take that for all there is. */
 static loom_status *try_to_open(const char *path) {
     struct stat info;
@@ -53,14 +46,8 @@ static loom_status *try_to_open(const char *path) {
 
 loom_status *loom_client_check_writable(const char *path, uint64_t bytes) {
     LOOM_TRY(try_to_open(path));
-    char *folder = folder_of(path);
-    struct statvfs room;
-    loom_status *status = NULL;
-    /* Where the room cannot be told the write itself will tell. */
-    if (statvfs(folder, &room) == 0 && (uint64_t)room.f_bavail < bytes / room.f_frsize) {
-        status = loom_error(LOOM_E_IO, "cannot write %s: it needs %" PRIu64 " bytes, %s has room for %" PRIu64, path,
-                            bytes, folder, (uint64_t)room.f_bavail * room.f_frsize);
-    }
+    char *folder = loom_file_folder(path);
+    loom_status *status = loom_file_check_room(folder, path, bytes);
     free(folder);
     return status;
 }
