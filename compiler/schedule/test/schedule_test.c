@@ -131,6 +131,11 @@ LOOM_TEST(schedule, kept_slices) {
     LOOM_CHECK(slice->sliced && slice->into == loop->counter && slice->dest[0] == loop->state[0]);
     LOOM_CHECK_EQ_INT(slice->n_axes, 2);
     LOOM_CHECK_EQ_INT(b.l->values[loop->next[0]].n_axes, 3);
+    LOOM_CHECK(b.l->ops[b.l->values[loop->initial[0]].op].blank);
+    ((loom_lop *)(uintptr_t)slice)->sliced = false; /* then something would have to set it */
+    loom_status *status = loom_lifted_check(b.l);
+    LOOM_CHECK(status);
+    loom_status_free(status);
     loom_arena_destroy(b.arena);
 }
 
