@@ -123,8 +123,11 @@ static loom_status *check_axes(const reading *r) {
     for (int i = 2; i < r->n_axes; i++) {
         bool stokes = strncmp(w->ctype[i], "STOKES", 6) == 0;
         if (r->extents[i] != 1) {
-            return loom_error(LOOM_E_DATA, "%s: its axis %.8s has %lld pixels; a model has one", r->path, w->ctype[i],
-                              (long long)r->extents[i]);
+            return loom_status_note(
+                loom_error(LOOM_E_DATA, "%s: its axis %.8s has %lld pixels; a model has one", r->path, w->ctype[i],
+                           (long long)r->extents[i]),
+                stokes ? "hint: cut out the plane of Stokes I"
+                       : "hint: cut out its planes, and predict each with --channels into the same column");
         }
         double value = w->crval[i] + (1 - w->crpix[i]) * w->cdelt[i];
         if (stokes && fabs(value - 1) > 1e-6) {

@@ -325,6 +325,10 @@ static loom_status *scan_rows(opening *o) {
                    n_rows, o->path, o->want.field, spw, o->want.by_time ? " and a time in the range" : "",
                    o->want.by_scan ? " and the scan asked for" : ""),
         "hint: choose with --field, --spw, --time and --scan");
+    if (o->want.by_time && o->info->time_from < o->info->time_to) {
+        status = loom_status_note(status, "its rows are from MJD %.8f to %.8f", o->info->time_from / 86400,
+                                  o->info->time_to / 86400);
+    }
     free(spw);
     return status;
 }

@@ -64,8 +64,7 @@ static loom_status *check_outputs(const image_request *r) {
 }
 
 static loom_status *check_request(image_request *r, const char **rest, int n) {
-    if (n == 0) return loom_error(LOOM_E_USAGE, "no observation given: expected a MeasurementSet or a UVFITS file");
-    if (n > 1) return loom_error(LOOM_E_USAGE, "one observation at a time: '%s' is too many", rest[1]);
+    LOOM_TRY(cli_check_observation(rest, n, "a MeasurementSet or a UVFITS file"));
     r->data = rest[0];
     LOOM_TRY(image_parse_size(r->size_text, &r->nx, &r->ny));
     LOOM_TRY(image_parse_scale(r->scale_text, &r->scale));
@@ -115,6 +114,16 @@ static void add_to_total(imaging *m, const loom_job_result *result) {
     t->seconds.total += result->seconds.total;
 }
 
+static void warn_of_beam(const image_request *r, const image_beam *beam) {
+    double side = r->scale * (double)(r->nx > r->ny ? r->nx : r->ny);
+    if (r->where.quiet || (beam->major > 0 && beam->major <= side)) return;
+    fputs(beam->major > 0
+              ? "warning: the beam fitted to the PSF is wider than its image: short baselines have most of the "
+                "weight; a larger image, other weights or --min-uv may be meant\n"
+              : "warning: the image of the PSF does not tell the beam: no main lobe in it, or one far wider\n",
+          stderr);
+}
+
 static loom_status *run_plane(imaging *m, image_plane *plane) {
     const char *entry = m->request.epsilon >= 1e-5 ? "image_f32" : "image_f64";
     const char *with_kernels = m->request.epsilon >= 1e-5 ? "aterm_f32" : "aterm_f64";
@@ -135,9 +144,7 @@ static loom_status *run_plane(imaging *m, image_plane *plane) {
     if (!image_has_weight(&plane->counts)) return NULL;
     plane->beam =
         image_fit_beam(loom_value_find(plane->psf->value, "image"), 1 / plane->counts.longest, m->request.scale);
-    if (plane->beam.major == 0 && !m->request.where.quiet) {
-        fprintf(stderr, "warning: the image of the PSF does not tell the beam: no main lobe in it, or one far wider\n");
-    }
+    warn_of_beam(&m->request, &plane->beam);
     return NULL;
 }
 

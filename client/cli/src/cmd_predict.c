@@ -31,13 +31,13 @@ typedef struct prediction {
 /* ---- the request ---- */
 
 static loom_status *check_request(predict_request *r, const char **rest, int n) {
-    if (n == 0) return loom_error(LOOM_E_USAGE, "no observation given: expected a MeasurementSet");
-    if (n > 1) return loom_error(LOOM_E_USAGE, "one observation at a time: '%s' is too many", rest[1]);
+    LOOM_TRY(cli_check_observation(rest, n, "a MeasurementSet"));
     if (!r->model) {
         return loom_status_note(loom_error(LOOM_E_USAGE, "no model given"),
                                 "hint: --model IMAGE.fits, or --model SOURCES.txt");
     }
     r->data = rest[0];
+    r->column_given = r->column != NULL;
     if (!r->column) r->column = r->subtract ? "CORRECTED_DATA" : "MODEL_DATA";
     LOOM_TRY(cli_selection_parse(&r->selection));
     if (!r->output && strcmp(r->column, r->selection.rows.column) == 0) {
@@ -112,6 +112,16 @@ static void warn(const prediction *p) {
     if (strcasestr(image->unit, "beam")) {
         fprintf(stderr, "warning: %s is in %s; its pixels are taken as fluxes in Jy\n", p->request.model, image->unit);
     }
+}
+
+/* Of a calibration, unless the column was named. */
+static void warn_of_loss(const prediction *p) {
+    const predict_request *r = &p->request;
+    if (r->output || !r->subtract || r->column_given || !p->info->has_corrected || r->where.quiet) return;
+    fprintf(stderr,
+            "warning: what CORRECTED_DATA of %s holds is replaced by DATA less the prediction; -o OUT.ms or --column "
+            "NAME would keep it\n",
+            r->data);
 }
 
 /* A column of zeros is what was asked for then, but hardly what was meant. */
@@ -254,6 +264,7 @@ static void print_summary(const prediction *p) {
 static loom_status *predict(prediction *p) {
     LOOM_TRY(open_all(p));
     warn(p);
+    warn_of_loss(p);
     LOOM_TRY(run_job(p));
     cli_warn(&p->request.where, p->result);
     warn_of_nothing(p);

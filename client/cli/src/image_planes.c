@@ -73,7 +73,7 @@ static loom_status *bad_stokes(const char *text, const char *why) {
 static bool take_product(const char **at, int32_t *code) {
     for (size_t length = 2; length > 0; length--) {
         for (int i = 0; i < N_PRODUCTS; i++) {
-            if (strlen(products[i].name) != length || strncmp(*at, products[i].name, length) != 0) continue;
+            if (strlen(products[i].name) != length || strncasecmp(*at, products[i].name, length) != 0) continue;
             *at += length;
             *code = products[i].code;
             return true;

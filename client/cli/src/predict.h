@@ -13,7 +13,7 @@ typedef struct predict_request {
     double epsilon;
     cli_selection selection;
     int64_t block;
-    bool subtract, json;
+    bool subtract, json, column_given;
     cli_where where;
     char *command; /* as typed, for HISTORY */
 } predict_request;

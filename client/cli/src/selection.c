@@ -103,3 +103,17 @@ loom_status *cli_selection_parse(cli_selection *s) {
     s->rows.scan = s->scan;
     return NULL;
 }
+
+loom_status *cli_check_observation(const char **rest, int n, const char *expected) {
+    if (n == 0) return loom_error(LOOM_E_USAGE, "no observation given: expected %s", expected);
+    if (n == 1) return NULL;
+    /* Other programs' options take two words. */
+    char *end;
+    for (int i = 0; i < n; i++) {
+        (void)strtod(rest[i], &end);
+        if (end == rest[i] || *end) continue;
+        return loom_status_note(loom_error(LOOM_E_USAGE, "one observation at a time: '%s' is too many", rest[i]),
+                                "hint: an option's value is one word, as in --size 512x256 and --weight briggs:0.5");
+    }
+    return loom_error(LOOM_E_USAGE, "one observation at a time: '%s' is too many", rest[1]);
+}
