@@ -186,14 +186,20 @@ dark = pixels.copy()
 dark[3:9, 5:20] = 0
 with table(many, ack=False, readonly=False) as t:
     t.putcell("UVW", 0, np.array([1e5, 0, 0]))
-    t.putcell("UVW", 5, np.array([np.nan, 0, 0]))
+    unplaced = [i for i in range(5, 40) if descriptions[t.getcell("DATA_DESC_ID", i)][0] == 0 and t.getcell("FIELD_ID", i) == 0 and i != 10][:3]
+    for i, k in zip(unplaced, range(3)):
+        t.putcell("UVW", i, np.insert([3.0, -4.0], k, [np.nan, np.inf, np.nan][k]))
 answer = predict(many, "--model", here("blank.fits"), "--column", "BLANK", "--spw", 0)
 with table(many, ack=False) as t:
     channels = sum(t.getcell("DATA", i).shape[0] for i in range(t.nrows()) if descriptions[t.getcell("DATA_DESC_ID", i)][0] == 0 and t.getcell("FIELD_ID", i) == 0)
-    expect("out of grid", not t.getcell("BLANK", 0).any() and not t.getcell("BLANK", 5).any(), "is not 0")
+    expect("out of grid", not t.getcell("BLANK", 0).any() and not any(t.getcell("BLANK", i).any() for i in unplaced), "is not 0")
     v = direct(t.getcell("UVW", 10)[None], up(140e6, 5e5, 4)[0], dark, 60.0)[0]
     expect("blank pixels", np.abs(t.getcell("BLANK", 10)[:, 0] - v).max() < 1e-4 * np.abs(pixels).sum(), "are not dark")
-expect("counts", answer and answer["visibilities"] == {"read": channels, "predicted": channels - 8, "out_of_grid": 4, "nonfinite": 4}, answer)
+expect("counts", answer and answer["visibilities"] == {"read": channels, "predicted": channels - 16, "out_of_grid": 4, "nonfinite": 12}, answer)
+with table(many, ack=False, readonly=False) as t:
+    t.putcell("UVW", unplaced[0], np.array([0, 0, 1e30]))
+p = gridloom("predict", many, "--model", here("blank.fits"), "--column", "FAR", "--spw", 0)
+expect("w beyond reason", p.returncode == 65 and "w-planes" in p.stderr and "--scan" in p.stderr, p.stderr)
 
 # ---- refusals: nothing changes ----
 

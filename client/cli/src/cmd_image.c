@@ -116,12 +116,17 @@ static void add_to_total(imaging *m, const loom_job_result *result) {
 
 static void warn_of_beam(const image_request *r, const image_beam *beam) {
     double side = r->scale * (double)(r->nx > r->ny ? r->nx : r->ny);
-    if (r->where.quiet || (beam->major > 0 && beam->major <= side)) return;
-    fputs(beam->major > 0
-              ? "warning: the beam fitted to the PSF is wider than its image: short baselines have most of the "
-                "weight; a larger image, other weights or --min-uv may be meant\n"
-              : "warning: the image of the PSF does not tell the beam: no main lobe in it, or one far wider\n",
-          stderr);
+    const char *what = NULL;
+    if (!(beam->major > 0)) {
+        what = "the image of the PSF does not tell the beam: no main lobe in it, or one far wider";
+    } else if (beam->major > side) {
+        what = "the beam fitted to the PSF is wider than its image: short baselines have most of the weight; a larger "
+               "image, "
+               "other weights or --min-uv may be meant";
+    } else if (beam->unfinished) {
+        what = "the fit of the beam did not come to an end: the PSF has no main lobe that a Gaussian is like";
+    }
+    if (what && !r->where.quiet) fprintf(stderr, "warning: %s\n", what);
 }
 
 static loom_status *run_plane(imaging *m, image_plane *plane) {

@@ -169,6 +169,15 @@ static loom_status *submit(prediction *p, loom_session *session, const char *ent
     loom_status *status = loom_session_run(session, &description, &p->result);
     cli_progress_end(&p->progress);
     free(bytes);
+    /* The program asserts one thing, and knows nothing of observations. */
+    if (status && strstr(loom_status_message(status), "assertion failed")) {
+        loom_status_free(status);
+        return loom_status_note(loom_error(LOOM_E_DATA,
+                                           "%s: w goes so far that more than a million w-planes are needed at "
+                                           "this size and accuracy",
+                                           r->data),
+                                "hint: leave such rows out by --scan or --time; no real baseline is so long");
+    }
     if (loom_status_code(status) == LOOM_E_MEMORY) {
         loom_status_note(status,
                          "hint: w-planes that do not fit at once are taken in batches, but one must fit; a larger "

@@ -46,6 +46,7 @@ typedef struct image_counts {
 /* Full width at half maximum, radians; position angle from north through east. major 0: none. */
 typedef struct image_beam {
     double major, minor, angle;
+    bool unfinished; /* the fit had not come to an end after the steps that it may take */
 } image_beam;
 
 /* One plane of the image: a product of a range of frequencies, and what became of it. */

@@ -1,13 +1,25 @@
 /* The beam: a Gaussian fitted to the main lobe of a point spread function, by least squares with peak and centre fixed.
  *
- *   minimise sum over x >= 0, y >= 0 in a box of (P(x, y) - exp(-(a x^2 + 2 b x y + c y^2) / 2))^2 over a, b, c
+ *   minimise sum over x >= 0, y >= 0 in a box of (P(x, y) - exp(-x^2 / (2 s^2) + b x y / (s t) - y^2 / (2 t^2)))^2
  *
- * by Levenberg's and Marquardt's method from a round beam of the size that the longest baseline resolves. The box is
- * ten times that size wide; where the beam turns out larger than 1.25 times what the box was made for, a box of ten
- * times the beam, from there. This is what WSClean's beam is, so that restored images compare: its fit counts the
- * pixels right of and above the centre. P is even, so two of the four quadrants say nothing new; the fourth would
- * change beams by some percent where sidelobes are high. Cost: a pass over the quadrant a step. */
+ * over s, t, b, by GSL's Levenberg-Marquardt method (lmsder, after MINPACK's) from a round beam of the size that the
+ * longest baseline resolves. The box is ten times that size wide; where the beam turns out larger than 1.25 times what
+ * the box was made for, a box of ten times the beam, from there. This is what WSClean's beam is, so that restored
+ * images compare: its fit counts the pixels right of and above the centre. P is even, so two of the four quadrants say
+ * nothing new; the fourth would change beams by some percent where sidelobes are high.
+ *
+ * A PSF without a main lobe that a Gaussian is like (few baselines, weighted alike) has a long valley instead of a
+ * minimum, and WSClean's fit stops on the way, after 500 steps. To stop where it stops, ours walks as it does, in its
+ * derivatives too: those for s and t have the sign of the term in b turned round, which adds multiples of the
+ * derivative for b to them. That leaves minima where they are and makes the way longer. Its end is told (`unfinished`).
+ *
+ * The method asks for residuals and their derivatives only in sums that do not change when an orthogonal matrix is
+ * applied to both. So it gets four residuals in place of one for each pixel: R and Q^T of the decomposition of all,
+ * from the normal matrix, and what is left. Cost: a pass over the quadrant a step, no memory. */
 #include "image.h"
+#include <gsl/gsl_blas.h>
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_multifit_nlin.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +27,7 @@
 
 enum {
     BOX = 10, /* beams a side */
-    STEPS = 200,
+    STEPS = 500,
     BOXES = 5,
     WIDEST = 10 /* sides of the image that a beam's full width is at most */
 };
@@ -24,88 +36,112 @@ typedef struct lobe {
     const loom_leaf *psf;
     int64_t nx, ny;
     int64_t width, height; /* of the box */
+    double unit;           /* a pixel, in the middle of width and height */
 } lobe;
 
 static double pixel(const loom_leaf *psf, int64_t i) {
     return psf->dtype == LOOM_F32 ? (double)((const float *)psf->data)[i] : ((const double *)psf->data)[i];
 }
 
-/* The sum of squares at q = (a, b, c); its half gradient and the normal matrix, where wanted. */
-static double squares(const lobe *o, const double q[3], double gradient[3], double normal[3][3]) {
-    double sum = 0;
-    if (gradient) {
-        memset(gradient, 0, 3 * sizeof *gradient);
-        memset(normal, 0, sizeof(double[3][3]));
-    }
+/* Sums at (s, t, b), in which the fit walks: of squares; their half gradient; the normal matrix. */
+typedef struct sums {
+    double squares, gradient[3], normal[3][3];
+} sums;
+
+static void add_up(const lobe *o, const double p[3], sums *to) {
+    *to = (sums){0};
     const int64_t middle_x = o->nx / 2, middle_y = o->ny / 2; /* whole pixels, as the image has its centre */
+    const double s = p[0], t = p[1], b = p[2];
     for (int64_t j = 0; j < o->height - o->height / 2; j++) {
         for (int64_t i = 0; i < o->width - o->width / 2; i++) {
-            double x = (double)i, y = (double)j, value = pixel(o->psf, (middle_y + j) * o->nx + middle_x + i);
+            double x = (double)i * o->unit, y = (double)j * o->unit;
+            double value = pixel(o->psf, (middle_y + j) * o->nx + middle_x + i);
             if (isnan(value)) continue;
-            double g = exp(-0.5 * (q[0] * x * x + 2 * q[1] * x * y + q[2] * y * y)), off = g - value;
-            sum += off * off;
-            if (!gradient) continue;
-            double d[3] = {-0.5 * x * x * g, -x * y * g, -0.5 * y * y * g};
+            double g = exp(-x * x / (2 * s * s) + b * x * y / (s * t) - y * y / (2 * t * t)), off = g - value;
+            double d[3] = {(b * x * y / (s * s * t) + x * x / (s * s * s)) * g,
+                           (b * x * y / (s * t * t) + y * y / (t * t * t)) * g, x * y / (s * t) * g};
+            to->squares += off * off;
             for (int r = 0; r < 3; r++) {
-                gradient[r] += d[r] * off;
-                for (int s = 0; s < 3; s++) normal[r][s] += d[r] * d[s];
+                to->gradient[r] += d[r] * off;
+                for (int c = 0; c < 3; c++) to->normal[r][c] += d[r] * d[c];
             }
         }
     }
-    return sum;
 }
 
-/* A symmetric system of three by elimination; false where it is singular. */
-static bool solve(double m[3][3], const double right[3], double x[3]) {
-    double a[3][4];
-    for (int r = 0; r < 3; r++) {
-        memcpy(a[r], m[r], sizeof m[r]);
-        a[r][3] = right[r];
-    }
+/* Four residuals, and their derivatives, that have these sums: normal = R^T R, gradient = R^T z. */
+static void condense(const sums *of, double residuals[4], double derivatives[4][3]) {
+    double rest = of->squares;
+    memset(derivatives, 0, sizeof(double[4][3]));
     for (int k = 0; k < 3; k++) {
-        int best = k;
-        for (int r = k + 1; r < 3; r++) {
-            if (fabs(a[r][k]) > fabs(a[best][k])) best = r;
+        double pivot = of->normal[k][k], z = of->gradient[k];
+        for (int i = 0; i < k; i++) {
+            pivot -= derivatives[i][k] * derivatives[i][k];
+            z -= derivatives[i][k] * residuals[i];
         }
-        if (!(fabs(a[best][k]) > 0)) return false;
-        for (int c = 0; c < 4; c++) {
-            double t = a[k][c];
-            a[k][c] = a[best][c];
-            a[best][c] = t;
+        residuals[k] = 0;
+        if (!(pivot > 0)) continue;
+        derivatives[k][k] = sqrt(pivot);
+        for (int c = k + 1; c < 3; c++) {
+            double sum = of->normal[k][c];
+            for (int i = 0; i < k; i++) sum -= derivatives[i][k] * derivatives[i][c];
+            derivatives[k][c] = sum / derivatives[k][k];
         }
-        for (int r = 0; r < 3; r++) {
-            double f = r == k ? 0 : a[r][k] / a[k][k];
-            for (int c = k; c < 4; c++) a[r][c] -= f * a[k][c];
-        }
+        residuals[k] = z / derivatives[k][k];
+        rest -= residuals[k] * residuals[k];
     }
-    for (int k = 0; k < 3; k++) x[k] = a[k][3] / a[k][k];
-    return true;
+    residuals[3] = sqrt(fmax(rest, 0));
+}
+
+static int evaluate(const gsl_vector *at, void *context, gsl_vector *residuals, gsl_matrix *derivatives) {
+    double p[3], f[4], d[4][3];
+    sums s;
+    for (size_t i = 0; i < 3; i++) p[i] = gsl_vector_get(at, i);
+    add_up(context, p, &s);
+    condense(&s, f, d);
+    for (size_t r = 0; r < 4; r++) {
+        if (residuals) gsl_vector_set(residuals, r, f[r]);
+        for (size_t c = 0; derivatives && c < 3; c++) gsl_matrix_set(derivatives, r, c, d[r][c]);
+    }
+    return GSL_SUCCESS;
+}
+
+static int evaluate_residuals(const gsl_vector *at, void *context, gsl_vector *residuals) {
+    return evaluate(at, context, residuals, NULL);
+}
+
+static int evaluate_derivatives(const gsl_vector *at, void *context, gsl_matrix *derivatives) {
+    return evaluate(at, context, NULL, derivatives);
+}
+
+/* From a round beam of `width` pixels to q = (a, b, c), in pixels, of exp(-(a x^2 + 2 b x y + c y^2) / 2). Whether the
+ * end was reached. */
+static bool fit(lobe *o, double width, double q[3]) {
+    static const double change = 1e-7; /* of the parameters, in a last step */
+    o->unit = 2 / (double)(o->width + o->height);
+    double sigma = width * o->unit / FULL_WIDTH, start[3] = {sigma, sigma, 0};
+    gsl_vector_view from = gsl_vector_view_array(start, 3);
+    gsl_multifit_function_fdf function = {
+        .f = evaluate_residuals, .df = evaluate_derivatives, .fdf = evaluate, .n = 4, .p = 3, .params = o};
+    gsl_error_handler_t *before = gsl_set_error_handler_off();
+    gsl_multifit_fdfsolver *solver = gsl_multifit_fdfsolver_alloc(gsl_multifit_fdfsolver_lmsder, 4, 3);
+    int state = gsl_multifit_fdfsolver_set(solver, &function, &from.vector);
+    bool ended = false;
+    for (int step = 0; step < STEPS && !state && !ended; step++) {
+        state = gsl_multifit_fdfsolver_iterate(solver);
+        ended = state || gsl_multifit_test_delta(solver->dx, solver->x, change, change) == GSL_SUCCESS;
+    }
+    double s = gsl_vector_get(solver->x, 0) / o->unit, t = gsl_vector_get(solver->x, 1) / o->unit;
+    q[0] = 1 / (s * s);
+    q[1] = -gsl_vector_get(solver->x, 2) / (s * t);
+    q[2] = 1 / (t * t);
+    gsl_multifit_fdfsolver_free(solver);
+    gsl_set_error_handler(before);
+    return ended;
 }
 
 static bool positive(const double q[3]) {
     return q[0] > 0 && q[2] > 0 && q[0] * q[2] > q[1] * q[1];
-}
-
-static void fit(const lobe *o, double q[3]) {
-    double gradient[3], normal[3][3], damping = 1e-3, now = squares(o, q, gradient, normal);
-    for (int step = 0; step < STEPS && damping < 1e12; step++) {
-        double damped[3][3], move[3], next[3];
-        memcpy(damped, normal, sizeof damped);
-        for (int k = 0; k < 3; k++) damped[k][k] *= 1 + damping;
-        if (!solve(damped, gradient, move)) return;
-        for (int k = 0; k < 3; k++) next[k] = q[k] - move[k];
-        double then = positive(next) ? squares(o, next, NULL, NULL) : INFINITY;
-        if (!(then <= now)) {
-            damping *= 10;
-            continue;
-        }
-        double size = fmax(q[0], q[2]);
-        bool done = fmax(fabs(move[0]), fmax(fabs(move[1]), fabs(move[2]))) < 1e-9 * size;
-        memcpy(q, next, sizeof next);
-        if (done) return;
-        damping = fmax(damping / 10, 1e-12);
-        now = squares(o, q, gradient, normal);
-    }
 }
 
 /* In pixels. */
@@ -114,7 +150,8 @@ static image_beam beam_of(const double q[3]) {
     double mean = (xx + yy) / 2, spread = hypot((xx - yy) / 2, xy);
     /* The long axis, from straight up towards the left, which is east. */
     double angle = spread > 0 ? 0.5 * atan2(-2 * xy, yy - xx) : 0;
-    return (image_beam){FULL_WIDTH * sqrt(mean + spread), FULL_WIDTH * sqrt(fmax(mean - spread, 0)), angle};
+    return (image_beam){
+        .major = FULL_WIDTH * sqrt(mean + spread), .minor = FULL_WIDTH * sqrt(fmax(mean - spread, 0)), .angle = angle};
 }
 
 static int64_t box_side(double beam) {
@@ -138,10 +175,11 @@ image_beam image_fit_beam(const loom_leaf *psf, double resolution, double scale)
     image_beam beam = none;
     for (int i = 0; i < BOXES; i++) {
         lobe o = box_of(psf, side);
-        double width = FULL_WIDTH / guess, q[3] = {width * width, 0, width * width};
-        fit(&o, q);
+        double q[3];
+        bool ended = fit(&o, guess, q);
         if (!positive(q)) return none;
         beam = beam_of(q);
+        beam.unfinished = !ended;
         double wanted = 0.8 * BOX * beam.major;
         bool enough = (wanted < (double)o.width || o.width == o.nx) && (wanted < (double)o.height || o.height == o.ny);
         if (enough) break;
