@@ -53,8 +53,8 @@
 #define LOOM_HANDOVER_SHARE   0.05
 /* A traversal that takes no longer is one worker's if what it reads is in that worker's memory. */
 #define LOOM_RESIDENT_SECONDS 60.0
-/* Of one more worker's hand-over: a byte written, read by another one and merged into a new file. (Seen: 11 turns of a GB
- * from two workers of one host, 2.7 s each.) */
+/* Of one more worker's hand-over: a byte written, read by another one and merged into a new file. (Seen: 11 turns of a
+ * GB from two workers of one host, 2.7 s each.) */
 #define LOOM_HANDOVER_BYTE_SECONDS 2.5e-9
 /* What is collected grows with the stream: it is handed over when it takes this part of the worker's memory. */
 #define LOOM_COLLECTED_SHARE 16

@@ -6,12 +6,12 @@
  * stage where the epoch is the whole result of a traversal, a short traversal where an array stage runs and there is no
  * other worker.
  *
- * Such an answer is not accepted when it comes. Its values fill their slots, so that their reader starts, at that worker
- * alone; once all of them have been read (the array stage has answered, the traversal is done) it is. A worker that dies
- * in between loses what it had made, as if it had never handed it over: the epoch is fenced or the array stage runs
- * again, and the reader waits for its input. A traversal keeps what has been merged of it meanwhile. Values of the same
- * answer that were files stay as they are: each output has every block in it once, whether or not another one was made
- * twice.
+ * Such an answer is not accepted when it comes. Its values fill their slots, so that their reader starts, at that
+ * worker alone; once all of them have been read (the array stage has answered, the traversal is done) it is. A worker
+ * that dies in between loses what it had made, as if it had never handed it over: the epoch is fenced or the array
+ * stage runs again, and the reader waits for its input. A traversal keeps what has been merged of it meanwhile. Values
+ * of the same answer that were files stay as they are: each output has every block in it once, whether or not another
+ * one was made twice.
  */
 #include "common/log.h"
 #include "daemon.h"

@@ -261,8 +261,8 @@ static bool is_in(const loom_job_stage *stage, const loom_worker *w) {
 }
 
 /* Each worker of a traversal hands over all that it adds up, a grid of gigabytes maybe, and these are merged; what is
- * with one worker alone may even stay in its memory. So another one comes in where what is left, at the pace of the turn
- * before, takes so long that its help saves more than that. */
+ * with one worker alone may even stay in its memory. So another one comes in where what is left, at the pace of the
+ * turn before, takes so long that its help saves more than that. */
 static bool is_worth_joining(const loom_job_stage *stage, const loom_worker *w) {
     if (stage->streams_out || !(stage->pace.bytes > 0)) return true;
     const loom_list *workers = &stage->job->daemon->workers;

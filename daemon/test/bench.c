@@ -26,8 +26,8 @@ static void describe(bench *b, loom_stage_kind kind, bool reader) {
     }
     b->graph_stages[0] = (loom_graph_stage){.kind = kind, .n_outputs = 2, .outputs = b->outputs, .label = "stage"};
     b->read[0] = 1;
-    b->read_output = (loom_graph_output){
-        .kind = traversal ? LOOM_OUT_VALUE : LOOM_OUT_FOLD, .slot = 3, .merge = LOOM_NONE_FUNCTION};
+    b->read_output =
+        (loom_graph_output){.kind = traversal ? LOOM_OUT_VALUE : LOOM_OUT_FOLD, .slot = 3, .merge = LOOM_NONE_FUNCTION};
     b->graph_stages[1] = (loom_graph_stage){.kind = traversal ? LOOM_STAGE_ARRAY : LOOM_STAGE_TRAVERSAL,
                                             .n_inputs = 1,
                                             .inputs = b->read,

@@ -104,7 +104,8 @@ static char *without_slashes(const char *path) {
 static loom_status *check_room(const loom_ms_column *c, const loom_casa *table) {
     uint64_t bytes = c->copy ? loom_tree_bytes(c->path) : 0;
     for (uint32_t s = 0; s < c->n && !loom_casa_describe(table, c->name).exists; s++) {
-        bytes += (uint64_t)c->at[s].runs.n_rows * (uint64_t)(c->at[s].hands * c->at[s].file_channels) * 2 * sizeof(float);
+        bytes +=
+            (uint64_t)c->at[s].runs.n_rows * (uint64_t)(c->at[s].hands * c->at[s].file_channels) * 2 * sizeof(float);
     }
     if (!c->copy) return loom_file_check_room(c->path, c->path, bytes);
     char *folder = loom_file_folder(c->copy);

@@ -51,11 +51,11 @@ LOOM_MUST_USE loom_status *loom_stream_flush(FILE *stream, const char *name);
 int loom_write_cause(const char *path, int errnum);
 
 LOOM_MUST_USE loom_status *loom_make_directories(const char *path, unsigned mode);
-void loom_remove_tree(const char *path); /* best effort, does not follow links */
+void loom_remove_tree(const char *path);    /* best effort, does not follow links */
 uint64_t loom_tree_bytes(const char *path); /* of its files; links are not followed */
 
-/* LOOM_E_IO where the file system of `folder` has no room for `bytes` bytes of `path`. Where that cannot be told the write
- * itself will tell. */
+/* LOOM_E_IO where the file system of `folder` has no room for `bytes` bytes of `path`. Where that cannot be told the
+ * write itself will tell. */
 LOOM_MUST_USE loom_status *loom_file_check_room(const char *folder, const char *path, uint64_t bytes);
 char *loom_file_folder(const char *path); /* that it is in; the caller's */
 

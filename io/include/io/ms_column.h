@@ -29,8 +29,8 @@ typedef struct loom_ms_column_request {
 LOOM_MUST_USE loom_status *loom_ms_column_check(const loom_ms_column_request *request);
 
 typedef struct loom_ms_column loom_ms_column;
-/* Where the elements of a source opened by loom_ms_open lie in their table. Nothing of `source` is needed later. LOOM_E_IO
- * where the disk has no room for the column, or the copy. */
+/* Where the elements of a source opened by loom_ms_open lie in their table. Nothing of `source` is needed later.
+ * LOOM_E_IO where the disk has no room for the column, or the copy. */
 LOOM_MUST_USE loom_status *loom_ms_column_create(const loom_ms_column_request *request, const loom_source *source,
                                                  loom_ms_column **column);
 /* The next n values as pairs of real and imaginary part, in the order of loom_ms_places. */

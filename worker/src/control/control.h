@@ -108,8 +108,8 @@ typedef struct loom_work_run {
     /* working thread */
     loom_run *run;
     struct loom_work_run *next_made, **made_at; /* in `made` of the control, if `run` is there */
-    Wire__Epoch epoch;   /* of what is in the accumulator; counter 0: nothing */
-    loom_folded *folded; /* blocks in it, as they came */
+    Wire__Epoch epoch;                          /* of what is in the accumulator; counter 0: nothing */
+    loom_folded *folded;                        /* blocks in it, as they came */
     size_t n_folded, folded_capacity;
     loom_run_time *reported;
     size_t n_reported;

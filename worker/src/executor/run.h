@@ -38,8 +38,8 @@ struct loom_run {
     const loom_program *program; /* decoded when first needed */
     const void *program_bytes;
     size_t program_length;
-    loom_engine *engine;    /* NULL: interpreted */
-    bool prepared;          /* actions before chunk_begin have run */
+    loom_engine *engine; /* NULL: interpreted */
+    bool prepared;       /* actions before chunk_begin have run */
     bool inputs_may_go;
     loom_value **inputs;    /* by stage input */
     loom_value **constants; /* by stream; NULL where there are none */

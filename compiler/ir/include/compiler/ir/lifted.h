@@ -151,8 +151,8 @@ typedef struct loom_lop {
      * else in it reads, but for the slice at `into` (i64). In place: the rest is not touched. */
     bool sliced;
     loom_lvalue_id into;
-    /* COMPUTE: results are states of a loop at its start, each point of which a turn sets before anything reads it. They
-     * need memory, but nobody need set them. */
+    /* COMPUTE: results are states of a loop at its start, each point of which a turn sets before anything reads it.
+     * They need memory, but nobody need set them. */
     bool blank;
     uint32_t n_target_axes;
     const loom_axis_id *target_axes; /* axes of the target (r indexed ones first, after context axes) */
