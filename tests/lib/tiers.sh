@@ -55,7 +55,7 @@ integration_test() { # SCRIPT LABEL BIN [TIME FACTOR]
     mkdir -p "$(dirname "$log")"
     limit=$(($(header "$script" timeout 300) * ${4:-1}))
     LOOM_TMP=$(mktemp -d)
-    GRIDLOOM_BIN=$bin LOOM_TMP=$LOOM_TMP TMPDIR=$LOOM_TMP XDG_CACHE_HOME=$LOOM_TMP/cache \
+    GRIDLOOM_BIN=$bin LOOM_TIER=$tier LOOM_TMP=$LOOM_TMP TMPDIR=$LOOM_TMP XDG_CACHE_HOME=$LOOM_TMP/cache \
         $python tests/lib/clean_exec.py "$limit" "$script" >"$log" 2>&1
     status=$?
     chmod -R u+rwX "$LOOM_TMP" 2>/dev/null
