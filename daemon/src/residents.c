@@ -42,13 +42,17 @@ static bool is_whole_delta(const loom_task *task) {
     return !stage->streams_out && loom_ledger_held(stage->ledger, task->epoch) == stage->blocks->n_blocks;
 }
 
+/* How many times as long an element may take as one of the job's other traversals did, which are mostly looks at the
+ * data before the work. */
+#define MORE_WORK 10
+
 /* The traversal is over soon: a worker that comes meanwhile can have no part in it. By the turn before, or by what the
  * job's other traversals took; where nothing is known it may take days. */
 static bool is_short(const loom_job_stage *traversal) {
     const loom_job *job = traversal->job;
     const loom_job_totals *t = &job->totals;
     double each = traversal->pace.seconds;
-    if (!(each > 0) && t->elements > 0) each = (t->traversal + t->wait) / (double)t->elements;
+    if (!(each > 0) && t->elements > 0) each = MORE_WORK * (t->traversal + t->wait) / (double)t->elements;
     double n = 0;
     for (uint32_t i = 0; i < traversal->graph->n_streams; i++) {
         n = fmax(n, (double)job->streams[traversal->graph->streams[i]]->n_elements);

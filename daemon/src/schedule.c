@@ -244,37 +244,59 @@ static bool handover_is_due(const loom_seat *seat) {
     return seat->open && (much || loom_seconds() - seat->opened > interval || seat->stretches >= LOOM_EPOCH_STRETCHES);
 }
 
-static bool has_task_of(const loom_worker *w, const loom_job_stage *stage) {
-    for (size_t i = 0; i < w->tasks.n; i++) {
-        if (((const loom_task *)w->tasks.at[i])->stage == stage) return true;
-    }
-    return false;
-}
-
 /* Has folded something that is not handed over yet, or will. */
 static bool is_in(const loom_job_stage *stage, const loom_worker *w) {
     for (size_t i = 0; i < stage->seats.n; i++) {
         const loom_seat *seat = stage->seats.at[i];
         if (seat->worker == w && seat->open) return true;
     }
-    return has_task_of(w, stage);
+    for (size_t i = 0; i < w->tasks.n; i++) {
+        const loom_task *task = w->tasks.at[i];
+        bool folds = task->kind == WIRE__TASK_KIND__FOLD || task->kind == WIRE__TASK_KIND__DELTA;
+        if (folds && task->stage == stage) return true;
+    }
+    return false;
+}
+
+static bool has_pace(const loom_job_stage *stage) {
+    return !stage->streams_out && stage->pace.bytes > 0;
 }
 
 /* Each worker of a traversal hands over all that it adds up, a grid of gigabytes maybe, and these are merged; what is
- * with one worker alone may even stay in its memory. So another one comes in where what is left, at the pace of the
- * turn before, takes so long that its help saves more than that. */
+ * with one worker alone may even stay in its memory. So another one comes in where what is left takes so long, at the
+ * pace of the turn before or of this one, that its help saves more than that. */
+static bool pays_for_one_more(const loom_job_stage *stage, double in) {
+    double each = stage->pace.seconds, share = 0;
+    for (size_t i = 0; i < stage->seats.n; i++) {
+        const loom_seat *seat = stage->seats.at[i];
+        if (seat->open && seat->rate > 0) each = fmax(each, 1 / seat->rate);
+    }
+    if (stage->blocks->n_blocks) {
+        share = (double)loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) / (double)stage->blocks->n_blocks;
+    }
+    double left = share * (double)stage->blocks->n_elements * each;
+    return left * (1 / in - 1 / (in + 1)) > stage->pace.bytes * LOOM_HANDOVER_BYTE_SECONDS;
+}
+
 static bool is_worth_joining(const loom_job_stage *stage, const loom_worker *w) {
-    if (stage->streams_out || !(stage->pace.bytes > 0)) return true;
+    if (!has_pace(stage) || is_in(stage, w)) return true;
     const loom_list *workers = &stage->job->daemon->workers;
     double in = 0;
+    for (size_t i = 0; i < workers->n; i++) in += is_in(stage, workers->at[i]);
+    return in == 0 || pays_for_one_more(stage, in);
+}
+
+/* The stage is this worker's alone: an input is in its memory, or it folds a traversal that others do not join. */
+static bool is_tied(const loom_job_stage *stage, const loom_worker *w) {
+    if (stage->state != LOOM_STAGE_RUNNING) return false;
+    const loom_worker *reader = loom_resident_worker(stage);
+    if (reader) return reader == w;
+    if (!stage->ledger || !has_pace(stage) || !is_in(stage, w)) return false;
+    const loom_list *workers = &stage->job->daemon->workers;
     for (size_t i = 0; i < workers->n; i++) {
-        if (!is_in(stage, workers->at[i])) continue;
-        if (workers->at[i] == w) return true;
-        in++;
+        if (workers->at[i] != w && is_in(stage, workers->at[i])) return false;
     }
-    double left = (double)loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) * (double)stage->job->block;
-    double saved = in > 0 ? left * stage->pace.seconds * (1 / in - 1 / (in + 1)) : INFINITY;
-    return saved > stage->pace.bytes * LOOM_HANDOVER_BYTE_SECONDS;
+    return !pays_for_one_more(stage, 1);
 }
 
 static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
@@ -477,14 +499,21 @@ static bool array_waits(const loom_daemon *d, const loom_worker *w) {
     return false;
 }
 
-/* Stages that only this worker can run come first, with one task: jobs' turns are shared by all workers, and those of
+static bool has_task_of(const loom_worker *w, const loom_job_stage *stage) {
+    for (size_t i = 0; i < w->tasks.n; i++) {
+        if (((const loom_task *)w->tasks.at[i])->stage == stage) return true;
+    }
+    return false;
+}
+
+/* Stages that this worker alone runs come first, with one task: jobs' turns are shared by all workers, and those of
  * others could pass this one over for ever. But a traversal has so many that it does not come before array stages. */
 static bool give_tied(loom_daemon *d, loom_worker *w) {
     for (size_t i = 0; i < d->jobs.n; i++) {
         loom_job *job = d->jobs.at[i];
         for (uint32_t s = 0; job->graph && !job->ending && s < job->graph->n_stages; s++) {
             loom_job_stage *stage = &job->stages[s];
-            if (loom_resident_worker(stage) != w || has_task_of(w, stage)) continue;
+            if (!is_tied(stage, w) || has_task_of(w, stage)) continue;
             if (stage->ledger && array_waits(d, w)) continue;
             if (give_work(stage, w)) return true;
         }

@@ -237,10 +237,10 @@ static loom_status *add_segment(opening *o, int64_t description) {
     if (s->n_correlations == 0) {
         return loom_error(LOOM_E_DATA, "%s: polarisation setup %" PRId64 " has no correlations", o->path, pol);
     }
-    uint64_t seen = 0; /* of codes that mean anything here */
+    uint64_t seen = 0; /* of codes that mean anything here: 1 to 12 */
     for (int64_t i = 0; i < s->n_correlations; i++) {
         uint32_t code = (uint32_t)s->correlations[i];
-        if (code >= 64) continue;
+        if (code < 1 || code > 12) continue;
         if (seen >> code & 1) {
             return loom_error(LOOM_E_DATA, "%s: polarisation setup %" PRId64 " has the correlation %s (%u) twice",
                               o->path, pol, loom_ms_correlation_name((int32_t)code), code);

@@ -102,11 +102,18 @@ static char *without_slashes(const char *path) {
 
 /* A disk that fills while casacore writes leaves its files behind. */
 static loom_status *check_room(const loom_ms_column *c, const loom_casa *table) {
-    uint64_t bytes = c->copy ? loom_tree_bytes(c->path) : 0;
+    char *inside = loom_xprintf("%s/.", c->path); /* it may be a link itself */
+    uint64_t bytes = c->copy ? loom_tree_bytes(inside) : 0, least = UINT64_MAX;
+    int64_t rest = loom_casa_rows(table);
+    free(inside);
     for (uint32_t s = 0; s < c->n && !loom_casa_describe(table, c->name).exists; s++) {
-        bytes +=
-            (uint64_t)c->at[s].runs.n_rows * (uint64_t)(c->at[s].hands * c->at[s].file_channels) * 2 * sizeof(float);
+        uint64_t row = (uint64_t)(c->at[s].hands * c->at[s].file_channels) * 2 * sizeof(float);
+        bytes += (uint64_t)c->at[s].runs.n_rows * row;
+        rest -= c->at[s].runs.n_rows;
+        least = row < least ? row : least;
     }
+    /* Rows that were not chosen have cells too. */
+    if (least != UINT64_MAX && rest > 0) bytes += (uint64_t)rest * least;
     if (!c->copy) return loom_file_check_room(c->path, c->path, bytes);
     char *folder = loom_file_folder(c->copy);
     loom_status *status = loom_file_check_room(folder, c->copy, bytes);

@@ -17,7 +17,6 @@
  * applied to both. So it gets four residuals in place of one for each pixel: R and Q^T of the decomposition of all,
  * from the normal matrix, and what is left. Cost: a pass over the quadrant a step, no memory. */
 #include "image.h"
-#include <gsl/gsl_blas.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit_nlin.h>
 #include <math.h>
@@ -32,24 +31,29 @@ enum {
     WIDEST = 10 /* sides of the image that a beam's full width is at most */
 };
 
+/* Sums at p = (s, t, b), in which the fit walks: of squares; their half gradient; the normal matrix. */
+typedef struct sums {
+    double p[3], squares, gradient[3], normal[3][3];
+} sums;
+
 typedef struct lobe {
     const loom_leaf *psf;
     int64_t nx, ny;
     int64_t width, height; /* of the box */
     double unit;           /* a pixel, in the middle of width and height */
+    bool has_sums;
+    sums sums; /* those asked for last: residuals and derivatives of a place are asked for one after the other */
 } lobe;
 
 static double pixel(const loom_leaf *psf, int64_t i) {
     return psf->dtype == LOOM_F32 ? (double)((const float *)psf->data)[i] : ((const double *)psf->data)[i];
 }
 
-/* Sums at (s, t, b), in which the fit walks: of squares; their half gradient; the normal matrix. */
-typedef struct sums {
-    double squares, gradient[3], normal[3][3];
-} sums;
-
-static void add_up(const lobe *o, const double p[3], sums *to) {
-    *to = (sums){0};
+static void add_up(lobe *o, const double p[3]) {
+    sums *to = &o->sums;
+    if (o->has_sums && memcmp(to->p, p, sizeof to->p) == 0) return;
+    o->has_sums = true;
+    *to = (sums){.p = {p[0], p[1], p[2]}};
     const int64_t middle_x = o->nx / 2, middle_y = o->ny / 2; /* whole pixels, as the image has its centre */
     const double s = p[0], t = p[1], b = p[2];
     for (int64_t j = 0; j < o->height - o->height / 2; j++) {
@@ -95,10 +99,10 @@ static void condense(const sums *of, double residuals[4], double derivatives[4][
 
 static int evaluate(const gsl_vector *at, void *context, gsl_vector *residuals, gsl_matrix *derivatives) {
     double p[3], f[4], d[4][3];
-    sums s;
+    lobe *o = context;
     for (size_t i = 0; i < 3; i++) p[i] = gsl_vector_get(at, i);
-    add_up(context, p, &s);
-    condense(&s, f, d);
+    add_up(o, p);
+    condense(&o->sums, f, d);
     for (size_t r = 0; r < 4; r++) {
         if (residuals) gsl_vector_set(residuals, r, f[r]);
         for (size_t c = 0; derivatives && c < 3; c++) gsl_matrix_set(derivatives, r, c, d[r][c]);

@@ -53,9 +53,9 @@ typedef struct cli_selection {
          0,      0}
 
 /* What was typed, into `rows`. */
+LOOM_MUST_USE loom_status *cli_selection_parse(cli_selection *selection);
 /* That what is left of the command line is one observation; `expected`: of which kinds. */
 LOOM_MUST_USE loom_status *cli_check_observation(const char **rest, int n, const char *expected);
-LOOM_MUST_USE loom_status *cli_selection_parse(cli_selection *selection);
 
 /* "2:6", ":6", "2:" */
 LOOM_MUST_USE loom_status *cli_parse_channels(const char *text, loom_ms_selection *selection);

@@ -159,7 +159,7 @@ bool loom_run_is_spoilt(const loom_run *r) {
 }
 
 loom_status *loom_run_move_inputs(loom_run *r, loom_value *const *inputs) {
-    for (size_t i = 0; i < r->stage->n_inputs && i < sizeof r->inputs / sizeof *r->inputs; i++) {
+    for (size_t i = 0; inputs && i < r->stage->n_inputs && i < sizeof r->inputs / sizeof *r->inputs; i++) {
         loom_value_unref(r->inputs[i]);
         r->inputs[i] = loom_value_ref(inputs[i]);
     }

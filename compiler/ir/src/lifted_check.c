@@ -388,10 +388,14 @@ static bool check_blank(checker *c, const loom_lop *o) {
         for (loom_lop_id l = c->op + 1; l < c->l->n_ops && !found; l++) {
             const loom_lop *loop = &c->l->ops[l];
             for (uint32_t s = 0; loop->kind == LOOM_LO_LOOP && s < loop->n_states && !found; s++) {
-                if (loop->initial[s] != o->results[i] || loop->test != LOOM_NONE) continue;
+                bool starts = loop->initial[s] == o->results[i] && loop->test == LOOM_NONE;
+                if (!starts || loop->next[s] >= c->l->n_values) continue;
                 const loom_lvalue *next = &c->l->values[loop->next[s]];
-                found = next->source == LOOM_LV_OP && next->op < c->l->n_ops && c->l->ops[next->op].sliced &&
-                        c->l->ops[next->op].into == loop->counter;
+                if (next->source != LOOM_LV_OP || next->op >= c->l->n_ops) continue;
+                const loom_lop *slice = &c->l->ops[next->op];
+                for (uint32_t k = 0; slice->sliced && slice->into == loop->counter && k < slice->n_results; k++) {
+                    found = found || (slice->results[k] == loop->next[s] && slice->dest[k] == loop->state[s]);
+                }
             }
         }
         NEED(found, "a blank value that no loop sets");

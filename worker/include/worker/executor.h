@@ -52,7 +52,7 @@ typedef struct loom_run_description {
 LOOM_MUST_USE loom_status *loom_run_create(loom_executor *executor, const loom_run_description *description,
                                            loom_run **run);
 void loom_run_destroy(loom_run *run);
-/* The same inputs, which are elsewhere now; takes references, also where it fails. */
+/* The same inputs, which are elsewhere now; takes references, also where it fails. NULL: they stay where they are. */
 LOOM_MUST_USE loom_status *loom_run_move_inputs(loom_run *run, loom_value *const *inputs);
 
 /* Folds one block (or several adjacent ones in one go) into the accumulator. streams[s]: the elements of stream s, all

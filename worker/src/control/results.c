@@ -163,7 +163,7 @@ static void write_resident(loom_control *c, loom_resident *r) {
     }
     loom_value_unref(r->value);
     r->value = NULL;
-    if (!r->lost) loom_work_move_inputs(c, r->number);
+    loom_work_move_inputs(c, r->number);
 }
 
 static bool is_wanted(loom_control *c, const loom_resident *r) {

@@ -158,7 +158,8 @@ void loom_work_move_inputs(loom_control *c, uint64_t resident) {
         if (!loom_is_input(run, resident)) continue;
         loom_status *status = move_inputs(c, run);
         if (!status) continue;
-        loom_log_status(LOOM_LOG_WARN, status); /* it goes on with what is in memory */
+        loom_log_status(LOOM_LOG_WARN, status); /* it goes on with what is in memory, in chunks as short as need be */
+        loom_status_free(loom_run_move_inputs(run->run, NULL));
     }
 }
 

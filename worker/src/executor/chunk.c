@@ -113,8 +113,10 @@ static uint64_t worth_taking(const loom_run *run) {
     return bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
 }
 
-/* The longest chunk, halving from `count`, whose buffers fit beside the accumulators and are worth taking. */
-static loom_status *choose_length(loom_run *run, loom_value *const *streams, int64_t count, int64_t *length) {
+/* The longest chunk, halving from `count`, whose buffers fit beside the accumulators and are worth taking. `first`:
+ * nothing of the block is in the accumulators yet. */
+static loom_status *choose_length(loom_run *run, loom_value *const *streams, bool first, int64_t count,
+                                  int64_t *length) {
     const loom_plan *plan = run->engine->plan;
     uint64_t have = available(run), need, copied = copied_bytes(run, streams);
     uint64_t worth = worth_taking(run);
@@ -124,7 +126,7 @@ static loom_status *choose_length(loom_run *run, loom_value *const *streams, int
         uint64_t columns = copied ? loom_memory_rounded((uint64_t)n * copied) : 0;
         need = need > UINT64_MAX - columns ? UINT64_MAX : need + columns;
         if ((need <= have && (need <= worth || n <= LEAST_CHUNK)) || n <= 1) break;
-        if (n <= LEAST_CHUNK && run->inputs_may_go) break; /* who called can make room */
+        if (first && n <= LEAST_CHUNK && run->inputs_may_go) break; /* who called can make room */
         pieces *= 2;
         n = count / pieces;
         /* Rounded up, so that the last piece is not longer than the others and finds their buffers. */
@@ -250,7 +252,7 @@ loom_status *loom_run_compiled(loom_run *run, loom_value *const *streams, int64_
         int64_t left = count - from;
         loom_status *status = NULL;
         /* Asked for each chunk: inner extents of the columns are known once the first has been bound. */
-        if (left > 0) status = choose_length(run, streams, left, &length);
+        if (left > 0) status = choose_length(run, streams, from == 0, left, &length);
         int64_t n = length < left ? length : left;
         if (!status) status = run_chunk(run, streams, from, n, first, pending);
         if (status) {

@@ -125,12 +125,13 @@ loom_status *loom_run_create(loom_executor *executor, const loom_run_description
 }
 
 loom_status *loom_run_move_inputs(loom_run *run, loom_value *const *inputs) {
+    run->inputs_may_go = false;
+    if (!inputs) return NULL;
     for (uint32_t i = 0; i < run->stage->n_inputs; i++) {
         loom_value *before = run->inputs[i];
         run->inputs[i] = loom_value_ref(inputs[i]);
         loom_value_unref(before);
     }
-    run->inputs_may_go = false;
     return run->engine ? loom_run_bind_fixed(run) : NULL;
 }
 
