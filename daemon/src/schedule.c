@@ -264,17 +264,14 @@ static bool has_pace(const loom_job_stage *stage) {
 
 /* Each worker of a traversal hands over all that it adds up, a grid of gigabytes maybe, and these are merged; what is
  * with one worker alone may even stay in its memory. So another one comes in where what is left takes so long, at the
- * pace of the turn before or of this one, that its help saves more than that. */
+ * pace of the turn before, that its help saves more than that. (This turn's pace says little at first: memory of
+ * gigabytes is used for the first time.) */
 static bool pays_for_one_more(const loom_job_stage *stage, double in) {
-    double each = stage->pace.seconds, share = 0;
-    for (size_t i = 0; i < stage->seats.n; i++) {
-        const loom_seat *seat = stage->seats.at[i];
-        if (seat->open && seat->rate > 0) each = fmax(each, 1 / seat->rate);
-    }
+    double share = 0; /* of the blocks that is left */
     if (stage->blocks->n_blocks) {
         share = (double)loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) / (double)stage->blocks->n_blocks;
     }
-    double left = share * (double)stage->blocks->n_elements * each;
+    double left = share * (double)stage->blocks->n_elements * stage->pace.seconds;
     return left * (1 / in - 1 / (in + 1)) > stage->pace.bytes * LOOM_HANDOVER_BYTE_SECONDS;
 }
 
