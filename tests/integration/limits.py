@@ -36,6 +36,10 @@ def main():
     refused("name of an entry", ("255",), 65, "gridloom", "run", "name.weft", "--arg", "a=1")
     refused("threads of run", ("--threads", "4096"), 64, "gridloom", "run", "p.weft", "--arg", "a=1", "--threads", "4097")
     refused("threads of a worker", ("--threads", "4096"), 64, "gridloom-worker", "--threads", "4097")
+    # Rows of unlike lengths, more than can be counted in bytes.
+    write("rows.weft", "entry main (n: i64) = generate n (\\i -> generate (i % 3) (\\j -> i + j))\n")
+    for n in (2**61 - 1, 2**61, 2**62 + 1, 2**63 - 1):
+        refused("%d rows" % n, ("memory",), 71, "gridloom", "eval", "rows.weft", "--arg", "n=%d" % n)
     shutil.rmtree(TMP)
     print("failed: " + ", ".join(failed) if failed else "ok")
     sys.exit(1 if failed else 0)

@@ -13,10 +13,14 @@ static loom_status *room_bytes(const builder *b, int64_t elements, uint64_t *byt
     return loom_bytes_of(b->dtype, 2, (int64_t[]){elements, b->stride}, bytes);
 }
 
+static int64_t doubled(int64_t n) {
+    return n > INT64_MAX / 2 ? INT64_MAX : 2 * n;
+}
+
 /* Room for `more` elements in the dense buffer. */
 static loom_status *reserve(builder *b, int64_t more) {
     if (b->buffer && b->capacity - b->count >= more) return NULL;
-    int64_t wanted = b->buffer ? 2 * b->capacity : b->capacity;
+    int64_t wanted = b->buffer ? doubled(b->capacity) : b->capacity;
     if (wanted - b->count < more) wanted = b->count + more;
     uint64_t bytes;
     buffer *fresh;
@@ -49,7 +53,9 @@ loom_status *builder_scalar(builder *b, const void *scalar) {
 /* Room for `capacity` rows, in a buffer so that an error leaves nothing behind. */
 static loom_status *grow_rows(builder *b, int64_t capacity) {
     buffer *fresh;
-    LOOM_TRY(buffer_create(b->heap, (uint64_t)capacity * sizeof(column *), &fresh));
+    uint64_t bytes; /* of more rows than can be counted in bytes: what no machine has */
+    if (__builtin_mul_overflow((uint64_t)capacity, sizeof(column *), &bytes)) bytes = INT64_MAX;
+    LOOM_TRY(buffer_create(b->heap, bytes, &fresh));
     if (b->rows) {
         memcpy(fresh->data, b->rows->data, (size_t)b->count * sizeof(column *));
         object_unref(b->heap, &b->rows->head);
@@ -77,7 +83,7 @@ static loom_status *to_rows(builder *b) {
 }
 
 static loom_status *push_row(builder *b, column *row) {
-    if (b->count == b->capacity) LOOM_TRY(grow_rows(b, 2 * b->capacity));
+    if (b->count == b->capacity) LOOM_TRY(grow_rows(b, doubled(b->capacity)));
     rows_of(b)[b->count++] = object_ref(row);
     return NULL;
 }
