@@ -51,7 +51,8 @@ static double pixel(const loom_leaf *psf, int64_t i) {
 
 static void add_up(lobe *o, const double p[3]) {
     sums *to = &o->sums;
-    if (o->has_sums && memcmp(to->p, p, sizeof to->p) == 0) return;
+    bool same = o->has_sums && to->p[0] == p[0] && to->p[1] == p[1] && to->p[2] == p[2];
+    if (same) return;
     o->has_sums = true;
     *to = (sums){.p = {p[0], p[1], p[2]}};
     const int64_t middle_x = o->nx / 2, middle_y = o->ny / 2; /* whole pixels, as the image has its centre */
