@@ -208,8 +208,11 @@ static void lose(loom_job_stage *stage) {
         return;
     }
     loom_log(LOOM_LOG_INFO, "job %" PRIu64 ": what stage %u had made is gone with its worker", job->id, stage->index);
-    if (!is_traversal(stage)) stage->releases++;
-    if (is_traversal(stage)) loom_stage_fence(stage, stage->deferred.epoch, NULL, NULL);
+    if (is_traversal(stage)) {
+        loom_stage_fence(stage, stage->deferred.epoch, NULL, NULL);
+    } else {
+        stage->releases++;
+    }
     loom_deferred_clear(&stage->deferred);
     /* It may have had no task that a death is counted by: it was waiting for a plan. */
     if (!job->deaths) job->deaths = 1;

@@ -57,18 +57,27 @@ values = np.random.default_rng(1).integers(0, 3 * CELLS, 1 << 20)
 np.save(path("s.npy"), values)
 
 
-def start(out, turns, *more, cells=CELLS):
-    return subprocess.Popen([exe("gridloom"), "run", path("p.weft"), "--arg", "cells=%d" % cells, "--arg", "turns=%d" % turns,
-                             "--stream", "s=" + path("s.npy"), "--block", str(BLOCK), "--stats", path(out + ".json"), "-o", "0=" + path(out + "0.npy"),
-                             "-o", "1=" + path(out + "1.npy"), *more],
+def run(program, out, turns, cells, block, *more):
+    return subprocess.Popen([exe("gridloom"), "run", path(program), "--arg", "cells=%d" % cells, "--arg", "turns=%d" % turns,
+                             "--stream", "s=" + path("s.npy"), "--block", str(block), "--stats", path(out + ".json"), *more],
                             stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug"))
+
+
+def end(p):
+    """What was said, where all went well."""
+    _, said = p.communicate(timeout=200)
+    if p.returncode:
+        raise Failed("exit %d: %s" % (p.returncode, said[-1000:]))
+    return said
+
+
+def start(out, turns, *more, cells=CELLS):
+    return run("p.weft", out, turns, cells, BLOCK, "-o", "0=" + path(out + "0.npy"), "-o", "1=" + path(out + "1.npy"), *more)
 
 
 def check(p, out, turns, cells=CELLS):
     """What was said, where the result is right."""
-    _, said = p.communicate(timeout=200)
-    if p.returncode:
-        raise Failed("exit %d: %s" % (p.returncode, said[-1000:]))
+    said = end(p)
     h = np.zeros(cells)
     np.add.at(h, values % cells, values)  # whole numbers: exact in any order
     a = h.copy()
@@ -81,15 +90,11 @@ def check(p, out, turns, cells=CELLS):
 
 
 def start_back(out, turns, *more, cells=CELLS, block=BLOCK, program="back.weft"):
-    return subprocess.Popen([exe("gridloom"), "run", path(program), "--arg", "cells=%d" % cells, "--arg", "turns=%d" % turns,
-                             "--stream", "s=" + path("s.npy"), "--block", str(block), "--stats", path(out + ".json"), "-o", path(out + ".npy"), *more],
-                            stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug"))
+    return run(program, out, turns, cells, block, "-o", path(out + ".npy"), *more)
 
 
 def check_back(p, out, turns, cells=CELLS):
-    _, said = p.communicate(timeout=200)
-    if p.returncode:
-        raise Failed("exit %d: %s" % (p.returncode, said[-1000:]))
+    said = end(p)
     h = np.zeros(cells)
     np.add.at(h, values % cells, (7 * (values % cells) + turns) % 1000)  # whole numbers: exact in any order
     if not np.array_equal(np.load(path(out + ".npy")), h):
@@ -234,9 +239,9 @@ def another_job_needs_the_memory():
             if p.poll() is not None:
                 raise Failed("the traversal was too quick")
             expect(d.said(), "is written")
-            _, said = p.communicate(timeout=200)
-            if p.returncode or np.load(path("big.npy")) != np.sum((7 * (values % cells) + turns) % 1000):
-                raise Failed("the traversal: exit %d: %s" % (p.returncode, said[-1000:]))
+            end(p)
+            if np.load(path("big.npy")) != np.sum((7 * (values % cells) + turns) % 1000):
+                raise Failed("a wrong result of the traversal")
         finally:
             p.kill()
 

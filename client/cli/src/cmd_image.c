@@ -120,9 +120,8 @@ static void warn_of_beam(const image_request *r, const image_beam *beam) {
     if (!(beam->major > 0)) {
         what = "the image of the PSF does not tell the beam: no main lobe in it, or one far wider";
     } else if (beam->major > side) {
-        what = "the beam fitted to the PSF is wider than its image: short baselines have most of the weight; a larger "
-               "image, "
-               "other weights or --min-uv may be meant";
+        what = "the beam fitted to the PSF is wider than its image: short baselines have most of the weight; "
+               "a larger image, other weights or --min-uv may be meant";
     } else if (beam->unfinished) {
         what = "the fit of the beam did not come to an end: the PSF has no main lobe that a Gaussian is like";
     }

@@ -3,7 +3,9 @@
  * A value may stay where the daemon said so, and stays while the worker has nothing else to do than to read it: before
  * any other task it is written into a file, which takes its place under the same number, also in runs that have begun
  * to read it. So what stays never stands in anybody's way; at worst it is written a little later than it would have
- * been. Threads: the working thread's.
+ * been.
+ *
+ * Threads: the working thread's.
  */
 #ifndef LOOM_WORKER_RESULTS_H
 #define LOOM_WORKER_RESULTS_H
