@@ -144,7 +144,11 @@ loom_status *loom_blocks_create(loom_arena *arena, const Wire__Stream *const *st
             cut_capacity = grown;
         }
         int64_t n_blocks = (end - first - 1) / block + 1;
-        b->cuts[b->n_cuts++] = (loom_cut){first, end - first, b->n_blocks, n_blocks, class_of(arena, b, at, &classes)};
+        b->cuts[b->n_cuts++] = (loom_cut){.first = first,
+                                          .count = end - first,
+                                          .first_block = b->n_blocks,
+                                          .n_blocks = n_blocks,
+                                          .class = class_of(arena, b, at, &classes)};
         b->n_blocks += n_blocks;
         first = end;
     }

@@ -16,6 +16,8 @@ typedef struct loom_cut {
     int64_t first, count; /* elements */
     int64_t first_block, n_blocks;
     uint32_t class;
+    struct loom_held_object *object; /* that has the elements, from number `row` on; NULL: whoever serves the streams */
+    int64_t row;
 } loom_cut;
 
 typedef struct loom_class {

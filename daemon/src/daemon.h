@@ -31,6 +31,7 @@
 #include "list.h"
 #include "objects.h"
 #include "proto/socket.h"
+#include "spills.h"
 
 /* A worker or client says something every second; after five missed beats it is taken for dead. */
 #define LOOM_BEAT_SECONDS 1.0
@@ -146,7 +147,8 @@ typedef struct loom_seat {
 typedef struct loom_piece {
     loom_stretch stretch; /* where order matters; else the least block and their number */
     loom_held_object *object;
-    bool busy; /* in a merge */
+    bool busy;            /* in a merge */
+    loom_spilled spilled; /* SPILL: without object and segments, which come when it becomes a spill */
 } loom_piece;
 
 typedef struct loom_task {
@@ -219,6 +221,7 @@ struct loom_job_stage {
     double started;
     int64_t releases;
     uint32_t instance; /* number of the stage instance in its job, from 1: the ledger's key */
+    bool reads_all;    /* though there is a spill, of which some element gave an error */
 };
 
 typedef enum loom_loop_phase {
@@ -402,6 +405,22 @@ void loom_deferred_settle(loom_job *job);           /* what has been read is acc
 void loom_deferred_lost(const loom_worker *worker); /* what stayed with it has to be made again */
 void loom_deferred_clear(loom_deferred *deferred);
 
+/* spilling.c: stages that spill, and those that read a batch. */
+bool loom_stage_spills(const loom_job_stage *stage);
+/* Whether the stage has to run at all. An error where there is no number in its slot. */
+LOOM_MUST_USE loom_status *loom_spill_is_wanted(const loom_job_stage *stage, bool *wanted);
+/* The stage is done without a spill: its readers traverse the stream. */
+void loom_spill_give_up(loom_job_stage *stage, const char *why);
+/* Gives up where what there is of the spill tells that it costs more than it saves. */
+void loom_spill_judge(loom_job_stage *stage);
+void loom_spill_finish(loom_job_stage *stage); /* all blocks are in its pieces: they are the slot's spill */
+/* The spill whose batch the stage reads; NULL: it reads its streams. */
+const loom_spill *loom_spill_of(const loom_job_stage *stage);
+LOOM_MUST_USE loom_status *loom_spill_batch(const loom_job_stage *stage, uint64_t *batch);
+/* An element of a batch gave an error: the stage begins anew with all of the stream, so that the least error is named,
+ * with the element's place. */
+void loom_spill_read_all(loom_job_stage *stage);
+
 /* tasks.c */
 void loom_task_done(loom_daemon *d, loom_worker *w, const Wire__TaskDone *done); /* w NULL: of nobody we know */
 void loom_task_progress(loom_worker *w, const Wire__TaskBeat *beat);
@@ -411,6 +430,7 @@ void loom_stage_set_slot(loom_job_stage *stage, uint32_t output, loom_held_objec
 /* Those of all parts of an answer, but for what is there already; takes the objects, one for each part. */
 void loom_stage_set_slots(loom_job_stage *stage, const Wire__TaskDone *done, loom_held_object **objects);
 void loom_stage_check_done(loom_job_stage *stage);
+void loom_piece_free(loom_piece *piece);
 void loom_stage_take_piece(loom_job_stage *stage, uint32_t output); /* the one piece left is the slot's value */
 /* The epoch, with all it holds; its worker, unless NULL, is told. */
 void loom_stage_fence(loom_job_stage *stage, loom_epoch epoch, const loom_job_plan *plan, loom_worker *worker);

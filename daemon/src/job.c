@@ -137,10 +137,13 @@ void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in) {
 /* ---- stages ---- */
 
 bool loom_stage_has_inputs(const loom_job_stage *stage) {
-    for (uint32_t i = 0; i < stage->graph->n_inputs; i++) {
-        if (!stage->job->slots[stage->graph->inputs[i]]) return false;
+    const loom_graph_stage *g = stage->graph;
+    loom_held_object **slots = stage->job->slots;
+    for (uint32_t i = 0; i < g->n_inputs; i++) {
+        if (!slots[g->inputs[i]]) return false;
     }
-    return true;
+    if (g->saves && !slots[g->saves]) return false;
+    return !g->spilled || (slots[g->spilled] && slots[g->batch]);
 }
 
 static loom_status *number_blocks(loom_job_stage *stage) {
@@ -148,6 +151,13 @@ static loom_status *number_blocks(loom_job_stage *stage) {
     const loom_graph_stage *g = stage->graph;
     const Wire__Stream **streams = LOOM_NEW_ARRAY(stage->arena, const Wire__Stream *, g->n_streams + 1);
     for (uint32_t i = 0; i < g->n_streams; i++) streams[i] = job->streams[g->streams[i]];
+    const loom_spill *spill = loom_spill_of(stage);
+    if (spill) {
+        uint64_t batch;
+        LOOM_TRY(loom_spill_batch(stage, &batch));
+        return loom_spill_blocks(stage->arena, spill, batch, g->streams, streams, g->n_streams, job->block,
+                                 &stage->blocks);
+    }
     return loom_blocks_create(stage->arena, streams, g->n_streams, job->block, &stage->blocks);
 }
 
@@ -178,8 +188,14 @@ static void start_stage(loom_job_stage *stage) {
         stage->streams_out = stage->streams_out || o->kind == LOOM_OUT_STREAM;
         stage->ordered = stage->ordered || loom_merges_in_order(o->kind, o->order);
     }
-    loom_status *status = g->kind == LOOM_STAGE_TRAVERSAL ? start_traversal(stage) : NULL;
-    if (status) loom_job_fail(stage->job, status);
+    bool wanted = true;
+    loom_status *status = loom_stage_spills(stage) ? loom_spill_is_wanted(stage, &wanted) : NULL;
+    if (!status && wanted && g->kind == LOOM_STAGE_TRAVERSAL) status = start_traversal(stage);
+    if (status) {
+        loom_job_fail(stage->job, status);
+    } else if (!wanted) {
+        loom_spill_give_up(stage, NULL);
+    }
 }
 
 static void send_end(loom_job *job, loom_status *status);
@@ -223,7 +239,13 @@ void loom_job_stage_done(loom_job_stage *stage) {
     add_to_totals(stage, &job->totals);
     if (stage->ledger) note_pace(stage);
     uint32_t loop = job->loop_of_stage[stage->index];
-    for (uint32_t i = 0; i < stage->graph->n_inputs; i++) loom_job_use_slot(job, stage->graph->inputs[i], loop);
+    const loom_graph_stage *g = stage->graph;
+    for (uint32_t i = 0; i < g->n_inputs; i++) loom_job_use_slot(job, g->inputs[i], loop);
+    if (g->saves) loom_job_use_slot(job, g->saves, loop);
+    if (g->spilled) {
+        loom_job_use_slot(job, g->spilled, loop);
+        loom_job_use_slot(job, g->batch, loop);
+    }
     loom_deferred_settle(job);
     loom_job_send_progress(job);
     loom_job_advance(job);
@@ -455,9 +477,7 @@ static void clear_stage(loom_job_stage *stage) {
     loom_list_free(&stage->seats);
     for (uint32_t i = 0; stage->outputs && i < stage->graph->n_outputs; i++) {
         for (size_t k = 0; k < stage->outputs[i].pieces.n; k++) {
-            loom_piece *piece = stage->outputs[i].pieces.at[k];
-            loom_held_object_unref(piece->object);
-            free(piece);
+            loom_piece_free(stage->outputs[i].pieces.at[k]);
         }
         loom_list_free(&stage->outputs[i].pieces);
     }

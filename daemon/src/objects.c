@@ -3,6 +3,7 @@
 #include "common/log.h"
 #include "proto/value_codec.h"
 #include "proto/wire.h"
+#include "spills.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -100,6 +101,7 @@ void loom_held_object_unref(loom_held_object *object) {
         loom_log(LOOM_LOG_WARN, "cannot remove %s: %s", object->path, strerror(errno));
     }
     free(object->path);
+    loom_spill_destroy(object->spill);
     loom_arena_destroy(object->arena);
     free(object);
 }

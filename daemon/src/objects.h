@@ -15,11 +15,13 @@
 #include <stdbool.h>
 
 struct loom_worker;
+struct loom_spill;
 
 typedef struct loom_held_object {
     char *path;                 /* NULL: it is no file */
     struct loom_worker *worker; /* that has it in memory instead, under the number `resident` */
     uint64_t resident;
+    struct loom_spill *spill; /* it is no value: what a stage has spilled (spills.h) */
     uint64_t bytes;
     loom_arena *arena;
     Wire__Value *value; /* header: shapes of the leaves */

@@ -387,7 +387,7 @@ static loom_status *check_whole(const loom_job_stage *stage) {
 
 /* A whole program is interpreted by definition, and so is a stage over an empty stream, whose shapes nobody knows. */
 static bool never_compiled(const loom_job_stage *stage) {
-    return stage->graph->kind == LOOM_STAGE_WHOLE || (stage->blocks && stage->blocks->n_blocks == 0);
+    return stage->graph->kind == LOOM_STAGE_WHOLE || (stage->blocks && stage->blocks->n_classes == 0);
 }
 
 loom_job_plan *loom_plan_for(loom_job_stage *stage, uint32_t class, const loom_worker *worker) {

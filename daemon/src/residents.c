@@ -180,7 +180,7 @@ static bool has_read(const loom_job_stage *reader) {
     if (!is_traversal(reader) || reader->state != LOOM_STAGE_RUNNING || reader->blocks->n_blocks == 0) return false;
     if (!loom_ledger_complete(reader->ledger)) return false;
     for (uint32_t i = 0; i < reader->graph->n_outputs; i++) {
-        bool merges = reader->graph->outputs[i].kind != LOOM_OUT_STREAM && reader->outputs[i].pieces.n > 1;
+        bool merges = loom_is_merged(reader->graph->outputs[i].kind) && reader->outputs[i].pieces.n > 1;
         if (merges) return false;
     }
     return true;

@@ -74,8 +74,17 @@ static loom_status *tell_task(const loom_task *task, const extras *more) {
         wire.count = (uint64_t)count;
     }
     Wire__Object objects[2], *list[2];
-    const loom_piece *pieces[2] = {task->a, task->b};
     wire.objects = list;
+    if (task->kind == WIRE__TASK_KIND__FOLD) {
+        const loom_cut *cut = loom_blocks_cut_of(more->blocks, task->stretch.first);
+        if (cut->object) {
+            loom_held_object_wire(cut->object, &objects[0]);
+            list[wire.n_objects++] = &objects[0];
+            wire.has_spilled = true;
+            wire.spilled = (uint64_t)cut->row + wire.first - (uint64_t)cut->first;
+        }
+    }
+    const loom_piece *pieces[2] = {task->a, task->b};
     for (int i = 0; i < 2; i++) {
         if (!pieces[i]) continue;
         loom_held_object_wire(pieces[i]->object, &objects[i]);
@@ -179,8 +188,7 @@ static bool find_place(loom_job_stage *stage, loom_worker *w, loom_seat **seat, 
 
 static bool collects(const loom_job_stage *stage) {
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
-        loom_output_kind kind = stage->graph->outputs[i].kind;
-        if (kind == LOOM_OUT_COLLECT || kind == LOOM_OUT_STREAM) return true;
+        if (loom_is_collected(stage->graph->outputs[i].kind)) return true;
     }
     return false;
 }
@@ -378,7 +386,7 @@ static loom_job_plan *any_plan(loom_job_stage *stage, loom_worker *w) {
 static bool merge(loom_job_stage *stage, loom_worker *w) {
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
         loom_piece *a, *b;
-        if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM || !find_merge(stage, i, &a, &b)) continue;
+        if (!loom_is_merged(stage->graph->outputs[i].kind) || !find_merge(stage, i, &a, &b)) continue;
         loom_job_plan *plan = any_plan(stage, w);
         if (!plan) return false;
         loom_task *task = loom_task_create(plan, w, WIRE__TASK_KIND__MERGE);
@@ -395,6 +403,10 @@ static bool merge(loom_job_stage *stage, loom_worker *w) {
 /* One piece is the slot's value; where there was no block a worker says what the output of none is. */
 static bool finish(loom_job_stage *stage, loom_worker *w) {
     if (!loom_ledger_complete(stage->ledger)) return false;
+    if (loom_stage_spills(stage)) {
+        loom_spill_finish(stage);
+        return true;
+    }
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
         loom_stage_output *o = &stage->outputs[i];
         if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM && stage->blocks->n_blocks) continue;
@@ -445,7 +457,7 @@ static bool is_crowded(const loom_job_stage *stage) {
     size_t most = 2 * stage->job->daemon->workers.n + 2;
     for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
         loom_piece *a, *b;
-        if (stage->graph->outputs[i].kind == LOOM_OUT_STREAM || stage->outputs[i].pieces.n <= most) continue;
+        if (!loom_is_merged(stage->graph->outputs[i].kind) || stage->outputs[i].pieces.n <= most) continue;
         if (find_merge(stage, i, &a, &b)) return true;
     }
     return false;

@@ -45,8 +45,9 @@ static void discard(const loom_worker *w, const Wire__TaskDone *done) {
 
 /* ---- pieces ---- */
 
-static void free_piece(loom_piece *piece) {
+void loom_piece_free(loom_piece *piece) {
     loom_held_object_unref(piece->object);
+    loom_spilled_clear(&piece->spilled);
     free(piece);
 }
 
@@ -99,7 +100,7 @@ void loom_stage_take_piece(loom_job_stage *stage, uint32_t output) {
     loom_piece *piece = pieces->at[0];
     loom_list_remove(pieces, piece);
     loom_stage_set_slot(stage, output, loom_held_object_ref(piece->object));
-    free_piece(piece);
+    loom_piece_free(piece);
     loom_stage_check_done(stage);
 }
 
@@ -144,7 +145,7 @@ void loom_stage_part_acknowledged(loom_job *job, uint64_t first_block) {
             if (stage->graph->outputs[i].kind != LOOM_OUT_STREAM || !piece || !piece->busy) continue;
             if ((uint64_t)piece->stretch.first != first_block) continue;
             loom_list_remove(&o->pieces, piece);
-            free_piece(piece);
+            loom_piece_free(piece);
             o->unacknowledged--;
             if (stage->state == LOOM_STAGE_RUNNING) loom_stage_check_done(stage);
             loom_daemon_changed(job->daemon);
@@ -214,6 +215,10 @@ static void fold_failed(loom_task *task, const Wire__TaskDone *done) {
     if (back) loom_log_status(LOOM_LOG_DEBUG, back);
     task->seat->next = -1;
     if (done->status->code == LOOM_E_CANCELLED) return; /* a worker that is going: another one takes it */
+    if (loom_spill_of(stage)) {
+        loom_spill_read_all(stage);
+        return;
+    }
     if (at < stage->fail_block) {
         loom_status_free(stage->error);
         stage->error = loom_wire_status_restore(done->status);
@@ -290,11 +295,11 @@ static loom_status *check_parts(const loom_job_stage *stage, const Wire__TaskDon
     }
     for (size_t i = 0; i < done->n_parts; i++) {
         const Wire__TaskPart *part = done->parts[i];
-        if (part->output < stage->graph->n_outputs && part->first_block <= n_blocks &&
-            part->n_blocks <= n_blocks - part->first_block) {
-            continue;
+        if (part->output >= stage->graph->n_outputs || part->first_block > n_blocks ||
+            part->n_blocks > n_blocks - part->first_block) {
+            return loom_error(LOOM_E_PROTOCOL, "a delta with a part of no output, or of blocks that are not there");
         }
-        return loom_error(LOOM_E_PROTOCOL, "a delta with a part of no output, or of blocks that are not there");
+        if (stage->graph->outputs[part->output].kind == LOOM_OUT_SPILL) LOOM_TRY(loom_spilled_check(part));
     }
     for (uint32_t o = 0; o < stage->graph->n_outputs; o++) {
         const loom_graph_output *output = &stage->graph->outputs[o];
@@ -319,6 +324,19 @@ static loom_status *store_delta(const loom_job_stage *stage, loom_epoch epoch, u
     return status;
 }
 
+static uint64_t *copy_numbers(const uint64_t *from, size_t n) {
+    uint64_t *copy = loom_xcalloc(n + 1, sizeof *copy);
+    if (n) memcpy(copy, from, n * sizeof *copy);
+    return copy;
+}
+
+static void note_batches(const Wire__TaskPart *part, loom_spilled *spilled) {
+    if (!part->n_batches) return;
+    spilled->n_batches = part->n_batches;
+    spilled->batches = copy_numbers(part->batches, part->n_batches);
+    spilled->counts = copy_numbers(part->counts, part->n_counts);
+}
+
 /* Takes the references. An output that is done already was read before another one, which had stayed with a worker, was
  * lost. */
 static void add_pieces(loom_job_stage *stage, const Wire__TaskDone *done, loom_held_object **objects) {
@@ -330,6 +348,7 @@ static void add_pieces(loom_job_stage *stage, const Wire__TaskDone *done, loom_h
         }
         loom_piece *piece = loom_xcalloc(1, sizeof *piece);
         *piece = (loom_piece){.stretch = {(int64_t)part->first_block, (int64_t)part->n_blocks}, .object = objects[i]};
+        note_batches(part, &piece->spilled);
         insert_piece(&stage->outputs[part->output].pieces, piece);
     }
 }
@@ -381,12 +400,16 @@ static void delta_done(loom_task *task, const Wire__TaskDone *done) {
             loom_stage_send_parts(stage);
             loom_stage_check_done(stage);
         }
+        if (loom_stage_spills(stage)) loom_spill_judge(stage);
         return;
     }
     loom_stage_fence(stage, task->epoch, task->plan, task->worker);
     loom_code code = loom_status_code(status);
     if (code == LOOM_E_CANCELLED || code == LOOM_E_DENIED) {
         loom_log_status(LOOM_LOG_WARN, status);
+    } else if (done->status && loom_stage_spills(stage)) {
+        loom_spill_give_up(stage, loom_status_message(status)); /* no room for it, most likely */
+        loom_status_free(status);
     } else {
         loom_job_fail(stage->job, status);
     }
@@ -415,8 +438,8 @@ static loom_status *merge_done(loom_task *task, const Wire__TaskDone *done) {
     loom_list *pieces = &stage->outputs[task->output].pieces;
     loom_list_remove(pieces, a);
     loom_list_remove(pieces, b);
-    free_piece(a);
-    free_piece(b);
+    loom_piece_free(a);
+    loom_piece_free(b);
     insert_piece(pieces, made);
     return NULL;
 }

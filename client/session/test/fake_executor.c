@@ -288,3 +288,9 @@ size_t loom_run_times(const loom_run *run, const loom_run_time **times) {
     *times = &run->time;
     return 1;
 }
+
+loom_status *loom_spill_read(const loom_value *spilled, int64_t from, int64_t count, const uint32_t *slots,
+                             uint32_t n_streams, loom_value **streams) {
+    (void)spilled, (void)from, (void)count, (void)slots, (void)n_streams, (void)streams;
+    return loom_error(LOOM_E_INTERNAL, "nothing is spilled here");
+}

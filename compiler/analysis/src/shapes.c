@@ -590,6 +590,8 @@ static aval run_node(loom_shapes *s, aframe *f, loom_node_id id) {
     case LOOM_OP_FFT:
     case LOOM_OP_SEQ_ROWS:
     case LOOM_OP_SEQ_FROM: return a;
+    case LOOM_OP_SEQ_SPILL: return b;
+    case LOOM_OP_SEQ_SPILLED: break;
     case LOOM_OP_SEQ_ENUMERATE: return enumerated(s, f, n);
     case LOOM_OP_SEQ_GROUP: return grouped(s, f, n);
     case LOOM_OP_SEQ_GROUP_MAP: break; /* the elements' shapes are whatever op makes of them */

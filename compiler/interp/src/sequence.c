@@ -343,7 +343,9 @@ loom_status *eval_sequence_op(evaluation *ev, loom_node_id id, slot *result) {
     const loom_node *n = &ev->program->nodes[id];
     switch ((loom_op)n->op) {
     case LOOM_OP_SEQ_ROWS:
-    case LOOM_OP_SEQ_FROM: *result = take_operand(ev, n, 0); return NULL;
+    case LOOM_OP_SEQ_FROM:
+    case LOOM_OP_SEQ_SPILLED: *result = take_operand(ev, n, 0); return NULL;
+    case LOOM_OP_SEQ_SPILL: *result = take_operand(ev, n, 1); return NULL;
     case LOOM_OP_SEQ_MAP:
     case LOOM_OP_SEQ_FILTER:
     case LOOM_OP_SEQ_SCAN: return eval_mapping_op(ev, id, result);

@@ -556,6 +556,25 @@ static loom_status *check_seq_from(const rule *r) {
     return result_is_array_of(r, element);
 }
 
+static loom_status *check_seq_spill(const rule *r) {
+    loom_type_id element;
+    REQUIRE(r, is_scalar(r, operand_type(r, 0), LOOM_F64), "the first operand is %s, expected f64",
+            text(r, operand_type(r, 0)));
+    LOOM_TRY(require_seq(r, 1, &element));
+    const loom_type *t = type_of(r, element);
+    REQUIRE(r, t->kind == LOOM_T_ARRAY && is_scalar(r, t->element, LOOM_I64),
+            "an element of its sequence is %s, expected []i64", text(r, element));
+    return result_is_array_of(r, element);
+}
+
+static loom_status *check_seq_spilled(const rule *r) {
+    loom_type_id element;
+    LOOM_TRY(require_seq(r, 0, &element));
+    REQUIRE(r, is_scalar(r, operand_type(r, 2), LOOM_I64), "the batch is %s, expected i64",
+            text(r, operand_type(r, 2)));
+    return result_is(r, operand_type(r, 0));
+}
+
 static loom_status *check_seq_filter(const rule *r) {
     loom_type_id element;
     LOOM_TRY(require_seq(r, 0, &element));
@@ -689,6 +708,8 @@ loom_status *loom_check_node(const loom_program *p, loom_node_id id) {
     case LOOM_OP_SEQ_FROM: return check_seq_from(r);
     case LOOM_OP_SEQ_GROUP: return check_seq_group(r);
     case LOOM_OP_SEQ_GROUP_MAP: return check_seq_group_map(r);
+    case LOOM_OP_SEQ_SPILL: return check_seq_spill(r);
+    case LOOM_OP_SEQ_SPILLED: return check_seq_spilled(r);
     case LOOM_OPS: break;
     }
     return loom_check_fail(p, id, LOOM_E_DATA, "operation %u does not exist", r->n->op);

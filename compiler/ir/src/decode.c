@@ -141,7 +141,8 @@ static loom_span decode_span(decoder *d, loom_node_id id) {
 static loom_status *decode_node(decoder *d, loom_node_id id) {
     loom_program *p = d->p;
     uint32_t op = d->m->node_ops[id], detail = 0;
-    if (op >= LOOM_OPS) return loom_error(LOOM_E_PROTOCOL, "serialised program: operation %u does not exist", op);
+    if (op >= LOOM_FIRST_INTERNAL_OP)
+        return loom_error(LOOM_E_PROTOCOL, "serialised program: operation %u does not exist", op);
     loom_node node = {.op = (uint16_t)op, .type = d->m->node_types[id], .span = decode_span(d, id)};
     if (node.type >= p->n_types)
         return loom_error(LOOM_E_PROTOCOL, "serialised program: type %u does not exist", node.type);

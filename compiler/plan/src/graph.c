@@ -3,7 +3,7 @@
 #include "common/value.h"
 
 static const char *const stage_kinds[] = {"traversal", "array", "whole"};
-static const char *const output_kinds[] = {"fold", "permute", "reduce", "collect", "stream", "value"};
+static const char *const output_kinds[] = {"fold", "permute", "reduce", "collect", "stream", "value", "spill"};
 
 static loom_status *check_slots(const loom_graph *g) {
     if (g->n_params > g->n_slots)
@@ -70,6 +70,7 @@ typedef struct checker {
     uint32_t next_slot;
     uint32_t *scope;   /* by slot filled so far: the loop it belongs to */
     uint32_t *parents; /* by loop */
+    const loom_graph_stage **spiller; /* by slot: the stage whose spill it is, which is no value; NULL: a value */
 } checker;
 
 static bool within(const checker *c, uint32_t loop, uint32_t around) {
@@ -77,9 +78,13 @@ static bool within(const checker *c, uint32_t loop, uint32_t around) {
     return loop == around;
 }
 
+static bool is_filled(const checker *c, uint32_t slot, uint32_t loop) {
+    return slot < c->next_slot && !c->g->slots[slot].stream && within(c, loop, c->scope[slot]);
+}
+
 /* A value is in slot `slot` for what stands in the body of `loop`. */
 static bool is_seen(const checker *c, uint32_t slot, uint32_t loop) {
-    return slot < c->next_slot && !c->g->slots[slot].stream && within(c, loop, c->scope[slot]);
+    return is_filled(c, slot, loop) && !c->spiller[slot];
 }
 
 static bool fill(checker *c, uint32_t slot, uint32_t loop) {
@@ -148,6 +153,36 @@ static loom_status *end_loop(checker *c, uint32_t l) {
     return NULL;
 }
 
+static bool is_scalar_slot(const checker *c, uint32_t slot, uint32_t loop, loom_dtype dtype) {
+    if (!is_seen(c, slot, loop)) return false;
+    const loom_graph_slot *g = &c->g->slots[slot];
+    return g->n_leaves == 1 && g->leaves[0].dtype == dtype && g->leaves[0].depth == 0;
+}
+
+static bool has_stream(const loom_graph_stage *stage, uint32_t slot) {
+    for (uint32_t i = 0; i < stage->n_streams; i++) {
+        if (stage->streams[i] == slot) return true;
+    }
+    return false;
+}
+
+static loom_status *check_spills(const checker *c, uint32_t s, uint32_t loop) {
+    const loom_graph_stage *stage = &c->g->stages[s];
+    bool spills = stage->n_outputs == 1 && stage->outputs[0].kind == LOOM_OUT_SPILL;
+    if (spills && !is_scalar_slot(c, stage->saves, loop, LOOM_F64))
+        return loom_error(LOOM_E_DATA, "graph: stage %u spills without saying what that saves", s);
+    if (!spills && stage->saves) return loom_error(LOOM_E_DATA, "graph: stage %u saves traversals and does not spill", s);
+    if (!stage->spilled && !stage->batch) return NULL;
+    const loom_graph_stage *from = stage->spilled < c->g->n_slots ? c->spiller[stage->spilled] : NULL;
+    if (!from || !is_filled(c, stage->spilled, loop) || !is_scalar_slot(c, stage->batch, loop, LOOM_I64))
+        return loom_error(LOOM_E_DATA, "graph: stage %u reads a batch of what was not spilled", s);
+    for (uint32_t i = 0; i < stage->n_streams; i++) {
+        if (!has_stream(from, stage->streams[i]))
+            return loom_error(LOOM_E_DATA, "graph: stage %u reads a stream that was not spilled", s);
+    }
+    return NULL;
+}
+
 static loom_status *check_stage(checker *c, uint32_t s, uint32_t loop) {
     const loom_graph *g = c->g;
     const loom_graph_stage *stage = &g->stages[s];
@@ -172,12 +207,16 @@ static loom_status *check_stage(checker *c, uint32_t s, uint32_t loop) {
         return loom_error(LOOM_E_DATA, "graph: stage %u is a %s over %u streams", s, stage_kinds[stage->kind],
                           stage->n_streams);
     }
+    LOOM_TRY(check_spills(c, s, loop));
     for (uint32_t o = 0; o < stage->n_outputs; o++) {
         const loom_graph_output *out = &stage->outputs[o];
         if (!fill(c, out->slot, loop)) {
             return loom_error(LOOM_E_DATA, "graph: output %u of stage %u goes to slot %u, not %u", o, s, out->slot,
                               c->next_slot);
         }
+        if (out->kind == LOOM_OUT_SPILL && stage->n_outputs != 1)
+            return loom_error(LOOM_E_DATA, "graph: stage %u spills beside other outputs", s);
+        if (out->kind == LOOM_OUT_SPILL) c->spiller[out->slot] = stage;
         if ((out->kind == LOOM_OUT_VALUE) != (stage->kind != LOOM_STAGE_TRAVERSAL)) {
             return loom_error(LOOM_E_DATA, "graph: output %u of stage %u is of kind %s", o, s, output_kinds[out->kind]);
         }
@@ -212,6 +251,7 @@ loom_status *loom_graph_check(const loom_graph *g) {
     if (!status) {
         c.scope = LOOM_NEW_ARRAY(scratch, uint32_t, (size_t)g->n_slots + 1);
         for (uint32_t i = 0; i < g->n_slots; i++) c.scope[i] = LOOM_NONE_LOOP;
+        c.spiller = LOOM_NEW_ARRAY(scratch, const loom_graph_stage *, (size_t)g->n_slots + 1);
         status = check_stages(&c, loom_graph_loop_of_stages(g, scratch));
     }
     loom_arena_destroy(scratch);
@@ -238,6 +278,9 @@ static void print_stage(const loom_graph *g, uint32_t s, FILE *to) {
         fprintf(to, "  input  s%u %s%s\n", stage->inputs[i], g->slots[stage->inputs[i]].name,
                 varies ? " (varies)" : "");
     }
+    if (stage->saves) fprintf(to, "  saves  s%u %s\n", stage->saves, g->slots[stage->saves].name);
+    if (stage->spilled)
+        fprintf(to, "  spill  s%u, batch s%u %s\n", stage->spilled, stage->batch, g->slots[stage->batch].name);
     for (uint32_t o = 0; o < stage->n_outputs; o++) {
         const loom_graph_output *out = &stage->outputs[o];
         fprintf(to, "  output s%u %s%s", out->slot, output_kinds[out->kind],

@@ -17,7 +17,7 @@ static const loom_wire_field slot_fields[] = {
 static LOOM_WIRE_TABLE(slot, loom_graph_slot);
 
 static const loom_wire_field output_fields[] = {
-    LOOM_WIRE_ENUM(1, loom_graph_output, kind, LOOM_OUT_VALUE + 1),
+    LOOM_WIRE_ENUM(1, loom_graph_output, kind, LOOM_OUT_SPILL + 1),
     LOOM_WIRE_ENUM(2, loom_graph_output, order, LOOM_ORDER_ADJACENT + 1),
     LOOM_WIRE(3, U32, loom_graph_output, slot),
     LOOM_WIRE(4, U32, loom_graph_output, merge),
@@ -32,6 +32,9 @@ static const loom_wire_field stage_fields[] = {
     LOOM_WIRE_MS(5, loom_graph_stage, outputs, n_outputs, output),
     LOOM_WIRE(7, TEXT, loom_graph_stage, label),
     LOOM_WIRE_N(8, U32S, loom_graph_stage, varying, n_varying),
+    LOOM_WIRE(9, U32, loom_graph_stage, saves),
+    LOOM_WIRE(10, U32, loom_graph_stage, spilled),
+    LOOM_WIRE(11, U32, loom_graph_stage, batch),
 };
 static LOOM_WIRE_TABLE(stage, loom_graph_stage);
 

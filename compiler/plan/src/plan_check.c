@@ -290,6 +290,7 @@ static loom_status *check_output(const checker *c, uint32_t o) {
             break;
         case LOOM_OUT_COLLECT:
         case LOOM_OUT_STREAM:
+        case LOOM_OUT_SPILL:
             NEED(storage == LOOM_STORE_RESULT && p->buffers[b].n_extents >= 1 &&
                      p->extents[p->buffers[b].extents[0]].kind == LOOM_EXTENT_CHUNK,
                  "output %u is not an array over the chunk", o);

@@ -167,10 +167,10 @@ static loom_graph *sample_graph(loom_arena *arena) {
     static const loom_graph_output turn[] = {{LOOM_OUT_FOLD, LOOM_ORDER_ANY, 6, 1}};
     static const loom_graph_output retest[] = {{LOOM_OUT_VALUE, LOOM_ORDER_ANY, 7, LOOM_NONE_FUNCTION}};
     static const loom_graph_stage stages[] = {
-        {LOOM_STAGE_TRAVERSAL, 0, 1, inputs, 1, streams, 1, fold, 0, NULL, "traversal 1"},
-        {LOOM_STAGE_ARRAY, 2, 1, folded, 0, NULL, 1, test, 0, NULL, "test"},
-        {LOOM_STAGE_TRAVERSAL, 3, 1, state, 1, streams, 1, turn, 1, varying, "turn"},
-        {LOOM_STAGE_ARRAY, 2, 1, again, 0, NULL, 1, retest, 0, NULL, "test again"}};
+        {LOOM_STAGE_TRAVERSAL, 0, 1, inputs, 1, streams, 1, fold, 0, NULL, "traversal 1", 0, 0, 0},
+        {LOOM_STAGE_ARRAY, 2, 1, folded, 0, NULL, 1, test, 0, NULL, "test", 0, 0, 0},
+        {LOOM_STAGE_TRAVERSAL, 3, 1, state, 1, streams, 1, turn, 1, varying, "turn", 0, 0, 0},
+        {LOOM_STAGE_ARRAY, 2, 1, again, 0, NULL, 1, retest, 0, NULL, "test again", 0, 0, 0}};
     static const uint32_t init[] = {3, 2}, current[] = {4, 5}, next[] = {7, 6}, after[] = {8, 9};
     static const loom_graph_loop loops[] = {{2, 4, 2, init, current, next, after, "while"}};
     static const char *const remarks[] = {"a remark"};

@@ -40,7 +40,9 @@ static loom_node_id emit(emitter *e, loom_node_id id) {
     loom_op op;
     switch (n->op) {
     case LOOM_OP_SEQ_ROWS:
-    case LOOM_OP_SEQ_FROM: return e->map[loom_operand(p, n, 0)];
+    case LOOM_OP_SEQ_FROM:
+    case LOOM_OP_SEQ_SPILLED: return e->map[loom_operand(p, n, 0)];
+    case LOOM_OP_SEQ_SPILL: return e->map[loom_operand(p, n, 1)];
     case LOOM_OP_SEQ_ENUMERATE: return enumerate(e, n);
     case LOOM_OP_SEQ_REDUCE: {
         loom_node_id arguments[2] = {e->map[loom_operand(p, n, 0)], e->map[loom_operand(p, n, 1)]};
@@ -207,10 +209,10 @@ static loom_graph_output output_of(graph_build *g, const stage_need *t, loom_nod
         o.order = LOOM_ORDER_ANY;
         break;
     case LOOM_OP_SEQ_FROM: o.kind = LOOM_OUT_COLLECT; break;
+    case LOOM_OP_SEQ_SPILL: o.kind = LOOM_OUT_SPILL; break;
     default: o.kind = LOOM_OUT_STREAM; break;
     }
-    if (o.kind != LOOM_OUT_COLLECT && o.kind != LOOM_OUT_STREAM)
-        o.merge = merge_function(g, t, inputs, n_inputs, c, name);
+    if (!loom_is_collected(o.kind)) o.merge = merge_function(g, t, inputs, n_inputs, c, name);
     return o;
 }
 
@@ -307,6 +309,16 @@ static uint32_t number_of(const graph_build *g, loom_stage_kind kind) {
     return n;
 }
 
+static void tell_of_spills(const graph_build *g, const stage_need *t, loom_graph_stage *stage) {
+    const loom_program *p = g->s->p;
+    const loom_node *root = &p->nodes[t->roots.at[0]];
+    if (root->op == LOOM_OP_SEQ_SPILL) stage->saves = slot_of(g, loom_operand(p, root, 0));
+    if (t->spilled == LOOM_NONE) return;
+    const loom_node *spilled = &p->nodes[t->spilled];
+    stage->spilled = slot_of(g, loom_operand(p, spilled, 1));
+    stage->batch = slot_of(g, loom_operand(p, spilled, 2));
+}
+
 static void build_stage(graph_build *g, stage_need *t) {
     splitter *s = g->s;
     const loom_body *b = &s->p->bodies[s->entry];
@@ -352,6 +364,7 @@ static void build_stage(graph_build *g, stage_need *t) {
     stage.n_outputs = n_out;
     stage.outputs = outputs;
     if (t->region != 0) find_varying(g, &stage);
+    tell_of_spills(g, t, &stage);
     stage.label = loom_arena_printf(s->arena, "%s %u: %s", traversal ? "traversal" : "array stage",
                                     number_of(g, t->kind), place(s, t->roots.at[0]));
     t->index = (uint32_t)g->stages.count;

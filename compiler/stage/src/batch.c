@@ -3,6 +3,7 @@
  *   group_seq n keys s body, consumed by fold_seq and from_seq alone, through map_seq
  *     => loop (k, m, results) = (0, min b n, those of no group) while k < n:
  *          the consumers over groups [k, k + m), joined to what earlier batches gave
+ *   and, where the stream can be partitioned by batch, with the number of the turn (spill.c)
  *   with b groups a batch: as many as the memory for groups holds, at least one, and spread evenly over the batches.
  *
  * Where all groups fit, the loop makes one turn. Cost: n / b traversals; each looks at all elements, and permute drops
@@ -20,6 +21,7 @@
 typedef struct batching {
     normaliser *z;
     loom_node_id group;
+    loom_node_id spill; /* of to: the group's stream by batch; LOOM_NONE: it is not partitioned */
     loom_body_id scope;
     bool *chain;    /* by node of from: the group's sequence, or map_seq over it */
     bool *consumer; /* by node of from */
@@ -110,7 +112,7 @@ static bool ensure_needs(batching *b) {
     return ok;
 }
 
-static loom_node_id ceil_div(loom_program *p, loom_node_id a, loom_node_id b, loom_span span) {
+loom_node_id normalise_ceil_div(loom_program *p, loom_node_id a, loom_node_id b, loom_span span) {
     loom_node_id one = loom_build_i64(p, 1, span);
     b = normalise_prim(p, LOOM_PRIM_MAX, b, one, span);
     loom_node_id up = normalise_prim(p, LOOM_PRIM_SUB, normalise_prim(p, LOOM_PRIM_ADD, a, b, span), one, span);
@@ -120,8 +122,6 @@ static loom_node_id ceil_div(loom_program *p, loom_node_id a, loom_node_id b, lo
 /* Bytes of new memory that take as long as reading one byte of the stream and looking at it: 2 GB against 0.5 GB a
  * second. */
 #define BYTES_WORTH_A_BYTE 4.0
-/* A traversal costs as much as so many bytes more, however short the stream. */
-#define TRAVERSAL_BYTES 64e6
 /* Batches that take no more are no matter. */
 #define LEAST_BATCH_BYTES ((int64_t)512 << 20)
 
@@ -159,7 +159,7 @@ loom_node_id normalise_batch_size(normaliser *z, loom_node_id n, loom_node_id by
         loom_node_id some = normalise_prim(p, LOOM_PRIM_MAX, n, loom_build_i64(p, 0, span), span);
         most = normalise_prim(p, LOOM_PRIM_MIN, most, worthwhile(z, some, bytes, span), span);
     }
-    return ceil_div(p, n, ceil_div(p, n, most, span), span);
+    return normalise_ceil_div(p, n, normalise_ceil_div(p, n, most, span), span);
 }
 
 enum {
@@ -184,12 +184,22 @@ static void initial(const batching *b, loom_node_id n, loom_node_id size, loom_n
     }
 }
 
+/* Groups [first, first + count), which are batch number `batch`. */
+static loom_node_id groups_of_batch(const batching *b, loom_node_id first, loom_node_id count, loom_node_id batch) {
+    normaliser *z = b->z;
+    const loom_node *n = &z->from->nodes[b->group];
+    if (b->spill == LOOM_NONE) return normalise_group(z, n, first, count);
+    loom_node_id at = loom_operand(z->from, n, 1), source = z->map[at];
+    z->map[at] = normalise_spilled(z, n, b->spill, batch);
+    loom_node_id groups = normalise_group(z, n, first, count);
+    z->map[at] = source;
+    return groups;
+}
+
 /* The consumers over one batch, each joined to what it gave before. */
-static bool turn(const batching *b, loom_node_id first, loom_node_id count, const loom_node_id *before,
-                 loom_node_id *after) {
+static bool turn(const batching *b, loom_node_id groups, const loom_node_id *before, loom_node_id *after) {
     normaliser *z = b->z;
     const loom_program *p = z->from;
-    loom_node_id groups = normalise_group(z, &p->nodes[b->group], first, count);
     if (groups == LOOM_NONE) return false;
     z->map[b->group] = groups;
     for (size_t i = 0; i < b->chains.count; i++) loom_copy_node(z->to, p, b->chains.at[i], z->map);
@@ -232,22 +242,29 @@ static loom_node_id that_fit(const batching *b, loom_node_id n, loom_span span) 
 static bool make_loop(batching *b, loom_node_id n, loom_node_id bytes) {
     normaliser *z = b->z;
     loom_span span = z->from->nodes[b->group].span;
-    size_t results = b->consumers.count;
-    loom_node_id *state = LOOM_NEW_ARRAY(z->arena, loom_node_id, RESULTS + results);
+    size_t results = b->consumers.count, batch = RESULTS + results, fields = batch;
+    loom_node_id *state = LOOM_NEW_ARRAY(z->arena, loom_node_id, fields + 1);
     loom_node_id *before = LOOM_NEW_ARRAY(z->arena, loom_node_id, results);
     n = that_fit(b, n, span);
     loom_node_id size = normalise_batch_size(z, n, bytes, span);
     initial(b, n, size, state);
-    normal_loop loop = normalise_open_loop(z, state, (uint32_t)(RESULTS + results), span);
+    if (z->traversal && normalise_can_spill(z, b->group)) {
+        b->spill = normalise_spill(z, &z->from->nodes[b->group], n, size);
+        state[fields++] = loom_build_i64(z->to, 0, span);
+    }
+    normal_loop loop = normalise_open_loop(z, state, (uint32_t)fields, span);
     loom_node_id first = normalise_field(z, &loop, loop.state, FIRST, span);
-    loom_node_id count = normalise_field(z, &loop, loop.state, COUNT, span);
+    loom_node_id count = normalise_field(z, &loop, loop.state, COUNT, span), number = LOOM_NONE;
+    if (b->spill != LOOM_NONE) number = normalise_field(z, &loop, loop.state, (uint32_t)batch, span);
     for (size_t i = 0; i < results; i++)
         before[i] = normalise_field(z, &loop, loop.state, (uint32_t)(RESULTS + i), span);
-    if (!turn(b, first, count, before, state + RESULTS)) return false;
+    if (!turn(b, groups_of_batch(b, first, count, number), before, state + RESULTS)) return false;
     state[FIRST] = normalise_prim(z->to, LOOM_PRIM_ADD, first, count, span);
     state[GO] = normalise_prim(z->to, LOOM_PRIM_LT, state[FIRST], n, span);
     loom_node_id left = normalise_prim(z->to, LOOM_PRIM_SUB, n, state[FIRST], span);
     state[COUNT] = normalise_prim(z->to, LOOM_PRIM_MIN, size, left, span);
+    if (b->spill != LOOM_NONE)
+        state[batch] = normalise_prim(z->to, LOOM_PRIM_ADD, number, loom_build_i64(z->to, 1, span), span);
     normalise_close_loop(z, &loop, state, span);
     for (size_t i = 0; i < results; i++)
         z->map[b->consumers.at[i]] = normalise_field(z, &loop, loop.node, (uint32_t)(RESULTS + i), span);
@@ -271,7 +288,7 @@ static bool all_resident(normaliser *z, loom_node_id group, const char *why) {
 
 bool normalise_batches(normaliser *z, loom_node_id group, bool *failed) {
     const loom_program *p = z->from;
-    batching b = {.z = z, .group = group, .scope = z->scope->owner[group]};
+    batching b = {.z = z, .group = group, .spill = LOOM_NONE, .scope = z->scope->owner[group]};
     b.chain = LOOM_NEW_ARRAY(z->arena, bool, p->n_nodes + 1);
     b.consumer = LOOM_NEW_ARRAY(z->arena, bool, p->n_nodes + 1);
     const char *why = !find_consumers(&b)        ? "what reads its results is not fold_seq and from_seq alone"

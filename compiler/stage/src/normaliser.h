@@ -67,6 +67,17 @@ loom_node_id normalise_group_map(normaliser *z, loom_node_id n);
 bool normalise_batches(normaliser *z, loom_node_id group, bool *failed);
 /* Groups a batch of n, of `bytes` each: as many as there is memory for and as are worth it, evenly spread. */
 loom_node_id normalise_batch_size(normaliser *z, loom_node_id n, loom_node_id bytes, loom_span span);
+/* A traversal costs as much as so many bytes more of the stream, however short that is. */
+#define TRAVERSAL_BYTES 64e6
+loom_node_id normalise_ceil_div(loom_program *p, loom_node_id a, loom_node_id b, loom_span span); /* b: 1 at least */
+
+/* spill.c: the stream of a group_seq, partitioned by batch. */
+bool normalise_can_spill(const normaliser *z, loom_node_id group);
+/* Before the loop: the elements of its stream, by batch. n: groups; size: of a batch. */
+loom_node_id normalise_spill(normaliser *z, const loom_node *group, loom_node_id n, loom_node_id size);
+/* In a turn: what the groups of one batch are made of. */
+loom_node_id normalise_spilled(const normaliser *z, const loom_node *group, loom_node_id spill, loom_node_id batch);
+
 /* Notes why the groups of a node are in memory all at once. */
 void normalise_note_resident(normaliser *z, loom_node_id group, const char *why);
 

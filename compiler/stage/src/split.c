@@ -13,6 +13,9 @@
  * filter_seq => filter, rows xs => xs, a stream parameter => the chunk's column. A sequence made from an array (rows
  * xs) is an array from the start and belongs to array stages.
  *
+ * A spilled sequence (core.h) is traversed by itself: who else reads the stream wants all of it. What it reads of a
+ * spill and which batch are no inputs of its stage but stand in the graph, for the coordinator.
+ *
  * A loop with traversals inside (normalise.h) is a REGION with levels of its own, and so is the entry. In the region
  * around it the loop is like a consumer: one level later its results are there, which travel in slots, as does the
  * state from turn to turn. A region sees the nodes of those around it.
@@ -39,6 +42,7 @@ static bool is_consumer(const splitter *s, loom_node_id n) {
     case LOOM_OP_SEQ_REDUCE:
     case LOOM_OP_SEQ_PERMUTE: return s->stream[loom_operand(s->p, node, 1)];
     case LOOM_OP_SEQ_FROM: return s->stream[loom_operand(s->p, node, 0)];
+    case LOOM_OP_SEQ_SPILL: return s->stream[loom_operand(s->p, node, 1)];
     default: return false;
     }
 }
@@ -138,8 +142,17 @@ static bool places(splitter *s, loom_node_id n) {
     }
     if (node->op == LOOM_OP_SEQ_ENUMERATE && filter != LOOM_NONE)
         return refuse(s, n, "numbers a stream that is filtered");
-    s->filter[n] = node->op == LOOM_OP_SEQ_FILTER ? n : filter;
+    bool sparse = node->op == LOOM_OP_SEQ_FILTER || node->op == LOOM_OP_SEQ_SPILLED;
+    s->filter[n] = sparse ? n : filter;
     return true;
+}
+
+/* What a stage is told of a spill: the spill itself, and a batch that has a slot of its own. */
+static bool reads_a_spill(const splitter *s, const loom_node *node) {
+    split_field field;
+    loom_node_id spill = loom_operand(s->p, node, 1);
+    return s->p->nodes[spill].op == LOOM_OP_SEQ_SPILL && is_consumer(s, spill) &&
+           split_is_field(s, loom_operand(s->p, node, 2), &field);
 }
 
 /* Streams: a sequence made of one is one; zipping joins their traversals. */
@@ -164,7 +177,10 @@ static bool classify(splitter *s, loom_node_id n) {
     if (!places(s, n)) return false;
     if (node->op == LOOM_OP_SEQ_SCAN && any) return refuse(s, n, "a chained scan is not cut into blocks");
     s->stream[n] = any && loom_scope_is_seq(p, n);
-    s->root[n] = any ? root : n;
+    bool alone = node->op == LOOM_OP_SEQ_SPILL || node->op == LOOM_OP_SEQ_SPILLED; /* in a traversal of its own */
+    s->root[n] = any && !alone ? root : n;
+    if (node->op == LOOM_OP_SEQ_SPILL && !any) return refuse(s, n, "of no stream");
+    if (node->op == LOOM_OP_SEQ_SPILLED && !reads_a_spill(s, node)) return refuse(s, n, "of what is no spill");
     uint32_t level = 0;
     for (uint32_t i = 0; i < s->n_deps[n]; i++) {
         loom_node_id d = s->deps[n][i];
@@ -245,7 +261,7 @@ static stage_need *stage_for(splitter *s, loom_stage_kind kind, uint32_t region,
             (kind == LOOM_STAGE_ARRAY || t->streams == streams))
             return t;
     }
-    stage_need t = {.kind = kind, .region = region, .level = level, .streams = streams};
+    stage_need t = {.kind = kind, .region = region, .level = level, .streams = streams, .spilled = LOOM_NONE};
     t.needed = LOOM_NEW_ARRAY(s->arena, bool, s->p->n_nodes + 1);
     t.boundary = LOOM_NEW_ARRAY(s->arena, bool, s->p->n_nodes + 1);
     LOOM_PUSH(s->arena, s->stages, t);
@@ -268,6 +284,22 @@ static void want(splitter *s, loom_node_id n) {
         add_root(s, stage_for(s, LOOM_STAGE_TRAVERSAL, s->region_of[n], traversal, find_root(s, s->root[n])), n);
     } else if (s->p->nodes[n].op != LOOM_OP_PARAM) {
         add_root(s, stage_for(s, LOOM_STAGE_ARRAY, s->region_of[n], s->level[n], 0), n);
+    }
+}
+
+/* Marks what node n, computed in the stage, is made of. */
+static void need_sources(splitter *s, stage_need *here, loom_node_id n) {
+    const loom_node *node = &s->p->nodes[n];
+    if (node->op == LOOM_OP_SEQ_SPILLED) {
+        here->spilled = n;
+        here->needed[loom_operand(s->p, node, 0)] = true;
+        want(s, loom_operand(s->p, node, 1));
+        want(s, loom_operand(s->p, node, 2));
+    } else if (node->op == LOOM_OP_SEQ_SPILL) {
+        here->needed[loom_operand(s->p, node, 1)] = true;
+        want(s, loom_operand(s->p, node, 0));
+    } else {
+        for (uint32_t i = 0; i < s->n_deps[n]; i++) here->needed[s->deps[n][i]] = true;
     }
 }
 
@@ -299,9 +331,10 @@ static void demand(splitter *s, size_t at) {
             here.needed[n] = false;
             here.boundary[n] = true;
         } else if (!param) {
-            for (uint32_t i = 0; i < s->n_deps[n]; i++) here.needed[s->deps[n][i]] = true;
+            need_sources(s, &here, n);
         }
     }
+    s->stages.at[at].spilled = here.spilled;
 }
 
 /* All that the stages of a region need. From the last level back; within a level traversals and loops (which read array

@@ -25,6 +25,7 @@ typedef struct stage_need {
     LOOM_VEC(loom_node_id) roots; /* nodes of the region that it makes: consumers, or heavy array values */
     bool *needed;                 /* by node: computed in this stage */
     bool *boundary;               /* by node: comes in through a slot */
+    loom_node_id spilled;         /* TRAVERSAL: the SEQ_SPILLED that it reads; LOOM_NONE */
 } stage_need;
 
 typedef struct splitter {

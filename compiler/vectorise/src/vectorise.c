@@ -290,7 +290,7 @@ static bool make_outputs(vec *v, const stage_args *s, const val *result) {
         }
         bool fold = g->kind == LOOM_OUT_FOLD || g->kind == LOOM_OUT_REDUCE;
         if (fold && !fold_output(v, s, g, &x, o)) return false;
-        bool collect = g->kind == LOOM_OUT_COLLECT || g->kind == LOOM_OUT_STREAM;
+        bool collect = loom_is_collected(g->kind);
         for (uint32_t i = 0; i < x.n; i++) {
             uint32_t room = v->l->n_values + 2;
             taken = loom_arena_grow(v->scratch, taken, n_taken, room, sizeof *taken);

@@ -87,7 +87,11 @@ typedef struct loom_delta {
 } loom_delta;
 LOOM_MUST_USE loom_status *loom_run_take_delta(loom_run *run, loom_delta **delta);
 void loom_delta_destroy(loom_delta *delta);
-/* Bytes of what COLLECT and STREAM outputs hold: they grow with each block. */
+/* Elements [from, from + count) of what an output of kind SPILL gave, as those of the streams in `slots` of the graph:
+ * streams[i] of slots[i]. Copied. */
+LOOM_MUST_USE loom_status *loom_spill_read(const loom_value *spilled, int64_t from, int64_t count,
+                                           const uint32_t *slots, uint32_t n_streams, loom_value **streams);
+/* Bytes of what COLLECT, STREAM and SPILL outputs hold: they grow with each block. */
 uint64_t loom_run_collected_bytes(const loom_run *run);
 
 /* merge_j: joins two partial results of output j (a is the earlier one). *merged has a reference of its own; it is `a`

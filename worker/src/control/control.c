@@ -350,6 +350,8 @@ static bool task_makes_sense(const Wire__Task *task, const loom_work_run *run) {
         if (task->resident[i] >= stage->n_outputs) return false;
     }
     if (task->kind == WIRE__TASK_KIND__WHOLE) return task->n_lengths == stage->n_streams;
+    if (task->has_spilled && (task->kind != WIRE__TASK_KIND__FOLD || task->n_objects != 1)) return false;
+    if (task->has_spilled && task->spilled > INT64_MAX - task->count) return false;
     if (task->kind != WIRE__TASK_KIND__FOLD) return true;
     return task->n_blocks > 0 && task->count > 0 && task->first <= INT64_MAX &&
            task->count <= INT64_MAX - task->first && task->first_block <= INT64_MAX &&
@@ -377,6 +379,7 @@ static void on_task(loom_control *c, const Wire__Task *task) {
     item->count = (int64_t)task->count;
     item->block = (int64_t)task->block;
     item->output = task->output;
+    item->spilled = task->has_spilled ? (int64_t)task->spilled : -1;
     if (task->kind == WIRE__TASK_KIND__WHOLE) plan_whole(item, task);
     if (task->kind == WIRE__TASK_KIND__DELTA || task->kind == WIRE__TASK_KIND__ARRAY) {
         item->may_stay = loom_xcalloc((size_t)n_outputs + 1, sizeof *item->may_stay);

@@ -241,7 +241,7 @@ static int64_t blocks_at_once(const loom_item *item) {
     const loom_work_run *run = item->run;
     if (item->what == WIRE__TASK_KIND__WHOLE || run->interpret) return 1;
     int64_t n = run->chunk_blocks;
-    if (any_served(run)) {
+    if (any_served(run) && item->spilled < 0) {
         double bytes = run->bytes_per_element * (double)item->block,
                blocks = bytes > 0 ? LOOM_SERVED_CHUNK_BYTES / bytes : 1;
         /* The first ones are small, so that reading and computing soon go on side by side. */
@@ -298,7 +298,7 @@ static bool next_chunk(loom_control *c, request *r) {
         loom_chunk *chunk = plan_chunk(item);
         append_chunk(item, chunk);
         chunk->ticket = ++c->next_ticket;
-        chunk->ready = !any_served(item->run);
+        chunk->ready = item->spilled >= 0 || !any_served(item->run);
         *r = (request){.ticket = chunk->ticket, .item = item, .run = item->run};
         r->first = chunk->first;
         r->count = chunk->count;

@@ -24,6 +24,7 @@ void loom_item_free(loom_item *item) {
         loom_chunk_free(chunk, item->n_streams);
     }
     for (size_t i = 0; i < item->n_objects; i++) free(item->objects[i]);
+    loom_value_unref(item->elements);
     free(item->lengths);
     free(item->may_stay);
     free(item);
@@ -314,9 +315,16 @@ static int64_t elements_asked(const loom_item *item, const loom_chunk *chunk, ui
     return item->lengths[stream] > chunk->first ? item->lengths[stream] - chunk->first : 0;
 }
 
+static loom_status *read_spilled(loom_item *item, loom_chunk *chunk) {
+    if (!item->elements) LOOM_TRY(loom_object_map(item->objects[0], &item->elements));
+    return loom_spill_read(item->elements, item->spilled + (chunk->first - item->first), chunk->count,
+                           stage_of(item->run)->streams, item->run->n_streams, chunk->values);
+}
+
 /* Streams that are files of this host are read here. */
 static loom_status *read_local(loom_item *item, loom_chunk *chunk) {
     loom_work_run *run = item->run;
+    if (item->spilled >= 0) return read_spilled(item, chunk);
     for (uint32_t i = 0; i < run->n_streams; i++) {
         loom_source *source;
         LOOM_TRY(source_of(run, i, &source));
@@ -427,6 +435,24 @@ static loom_status *fold(loom_control *c, loom_item *item, loom_outcome *o) {
 
 /* ---- deltas, merges, values ---- */
 
+/* How many elements there are of each batch: they stand in order. */
+static loom_status *put_spilled(loom_control *c, const loom_delta_part *from, uint32_t output, loom_value *value,
+                                loom_outcome *o) {
+    LOOM_TRY(loom_results_add(c, o, output, from->first_block, from->n_blocks, value));
+    Wire__TaskPart *part = o->parts.at[o->parts.count - 1];
+    const int64_t *batch = value->leaves[0].data;
+    int64_t n = value->leaves[0].n_data, batches = 0;
+    for (int64_t i = 0; i < n; i++) batches += i == 0 || batch[i] != batch[i - 1];
+    part->batches = LOOM_NEW_ARRAY(o->arena, uint64_t, (size_t)batches);
+    part->counts = LOOM_NEW_ARRAY(o->arena, uint64_t, (size_t)batches);
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || batch[i] != batch[i - 1]) part->batches[part->n_batches++] = (uint64_t)batch[i];
+        part->counts[part->n_batches - 1]++;
+    }
+    part->n_counts = part->n_batches;
+    return NULL;
+}
+
 /* Where order matters an output without content for some blocks still has a place there. */
 static loom_status *put_part(loom_control *c, const loom_item *item, const loom_delta_part *part, uint32_t output,
                              loom_outcome *o) {
@@ -435,8 +461,9 @@ static loom_status *put_part(loom_control *c, const loom_item *item, const loom_
     if (value && item->may_stay[output]) {
         return loom_results_keep(c, o, item->job, output, part->first_block, part->n_blocks, value);
     }
-    if (value) return loom_results_add(c, o, output, part->first_block, part->n_blocks, value);
     const loom_graph_output *to = &stage_of(run)->outputs[output];
+    if (value && to->kind == LOOM_OUT_SPILL) return put_spilled(c, part, output, value, o);
+    if (value) return loom_results_add(c, o, output, part->first_block, part->n_blocks, value);
     if (!loom_merges_in_order(to->kind, to->order)) return NULL;
     loom_value *empty;
     LOOM_TRY(loom_run_empty(run->run, output, &empty));

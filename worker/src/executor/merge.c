@@ -67,7 +67,7 @@ static loom_status *concatenate(loom_value *a, loom_value *b, loom_value **joine
 
 static loom_status *join_values(loom_run *run, uint32_t output, loom_value *a, loom_value *b, loom_value **joined) {
     const loom_graph_output *o = &run->stage->outputs[output];
-    if (o->kind == LOOM_OUT_COLLECT || o->kind == LOOM_OUT_STREAM) return concatenate(a, b, joined);
+    if (loom_is_collected(o->kind)) return concatenate(a, b, joined);
     if (run->engine) {
         uint32_t kernel = run->engine->plan->outputs[output].combine;
         if (kernel != LOOM_NO_KERNEL && same_form(a, b)) return combine(run, kernel, a, b, joined);
@@ -109,7 +109,7 @@ loom_status *loom_run_merge(loom_run *run, uint32_t output, loom_value *a, loom_
     bool reuse = loom_value_is_ours(a) && a != b;
     const loom_graph_output *o = &run->stage->outputs[output];
     uint32_t kernel = run->engine ? run->engine->plan->outputs[output].combine : LOOM_NO_KERNEL;
-    if (reuse && kernel != LOOM_NO_KERNEL && o->kind != LOOM_OUT_COLLECT && o->kind != LOOM_OUT_STREAM &&
+    if (reuse && kernel != LOOM_NO_KERNEL && !loom_is_collected(o->kind) &&
         same_form(a, b)) {
         LOOM_TRY(combine(run, kernel, a, loom_value_ref(b), merged));
         loom_value_ref(a);

@@ -89,7 +89,7 @@ loom_status *loom_run_add(loom_run *run, uint32_t output, int64_t first, int64_t
     size_t at = place_of(&o->pieces, first);
     insert(&o->pieces, at, (loom_piece){.first = first, .n = n, .value = value});
     /* What is collected is joined when it is handed over: joining again and again would copy it as often. */
-    if (o->kind == LOOM_OUT_COLLECT || o->kind == LOOM_OUT_STREAM) return NULL;
+    if (loom_is_collected(o->kind)) return NULL;
     LOOM_TRY(join_next(run, output, &o->pieces, at, true));
     return at > 0 ? join_next(run, output, &o->pieces, at - 1, true) : NULL;
 }

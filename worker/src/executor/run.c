@@ -190,6 +190,9 @@ static loom_status *fold(loom_run *run, loom_value *const *streams, int64_t bloc
     } else {
         LOOM_TRY(loom_run_interpret_chunk(run, streams, first, pending));
     }
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
+        if (run->stage->outputs[j].kind == LOOM_OUT_SPILL) LOOM_TRY(loom_run_spill(run, streams, &pending[j]));
+    }
     return commit(run, block, n_blocks, pending);
 }
 
@@ -225,8 +228,7 @@ uint64_t loom_run_collected_bytes(const loom_run *run) {
     uint64_t bytes = 0;
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
         const loom_pieces *p = &run->outputs[j].pieces;
-        loom_output_kind kind = run->stage->outputs[j].kind;
-        if (kind != LOOM_OUT_COLLECT && kind != LOOM_OUT_STREAM) continue;
+        if (!loom_is_collected(run->stage->outputs[j].kind)) continue;
         for (size_t i = 0; i < p->count; i++) bytes += p->at[i].value ? loom_value_bytes(p->at[i].value) : 0;
     }
     return bytes;
@@ -266,6 +268,15 @@ static loom_status *take_run(loom_run *run, uint32_t output, const loom_piece *b
     return NULL;
 }
 
+static loom_status *sort_part(loom_value **value) {
+    loom_value *sorted;
+    if (!*value) return NULL;
+    LOOM_TRY(loom_run_sort_spilled(*value, &sorted));
+    loom_value_unref(*value);
+    *value = sorted;
+    return NULL;
+}
+
 static loom_status *fill_part(loom_run *run, loom_delta_part *part, const loom_piece *blocks, bool first_part) {
     part->first_block = blocks->first;
     part->n_blocks = blocks->n;
@@ -273,6 +284,7 @@ static loom_status *fill_part(loom_run *run, loom_delta_part *part, const loom_p
         loom_run_output *output = &run->outputs[j];
         if (loom_output_ordered(output)) {
             LOOM_TRY(take_run(run, j, blocks, &part->outputs[j]));
+            if (output->kind == LOOM_OUT_SPILL) LOOM_TRY(sort_part(&part->outputs[j]));
         } else if (first_part && output->pieces.count) {
             part->outputs[j] = output->pieces.at[0].value;
             output->pieces.count = 0;

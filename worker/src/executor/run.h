@@ -73,6 +73,13 @@ LOOM_MUST_USE loom_status *loom_run_add_blocks(loom_run *run, int64_t first, int
 bool loom_run_has_blocks(const loom_run *run, int64_t first, int64_t n);
 void loom_pieces_clear(loom_pieces *pieces);
 
+/* ---- spill.c ---- */
+/* What an output of kind SPILL keeps of a chunk: *batches, a list for each element, becomes these and the columns of
+ * the streams. */
+LOOM_MUST_USE loom_status *loom_run_spill(const loom_run *run, loom_value *const *streams, loom_value **batches);
+/* What was kept, in order of the batches: what is handed over. */
+LOOM_MUST_USE loom_status *loom_run_sort_spilled(const loom_value *kept, loom_value **sorted);
+
 /* ---- merge.c ---- */
 /* Joins b to a, a the earlier; consumes both. */
 LOOM_MUST_USE loom_status *loom_run_join(loom_run *run, uint32_t output, loom_value *a, loom_value *b,

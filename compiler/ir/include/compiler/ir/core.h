@@ -101,7 +101,15 @@ typedef struct loom_type {
     X(SEQ_GROUP, "group_seq", 2, 2, 1,                                                                                 \
       "n, sequence; keys body (element) -> []i64, group body (k: i64, ys: seq) -> b; -> seq b")                        \
     X(SEQ_GROUP_MAP, "group_map_seq", 3, 3, 1,                                                                         \
-      "n, ne, sequence; keys body, op body, group body (k: i64, ys: seq) -> seq b as long as ys; -> seq b")
+      "n, ne, sequence; keys body, op body, group body (k: i64, ys: seq) -> seq b as long as ys; -> seq b")           \
+    X(SEQ_SPILL, "spill", 2, 0, 1, "saves: f64, sequence of []i64 -> array of these; see below")                       \
+    X(SEQ_SPILLED, "spilled", 3, 0, 1, "sequence, what spill gave, batch: i64 -> sequence; see below")
+
+/* SPILL and SPILLED are the compiler's own (stage/normalise.h): no program that is submitted has them. SPILL says which
+ * batches each element of a stream is for, and a coordinator may write the stream's elements out by batch, as `saves`
+ * traversals of the stream are worth it. SPILLED is the sequence without elements that are not for the batch: all of
+ * them, some or none, as the coordinator finds best; what reads it must not care. Its elements have no positions. */
+#define LOOM_FIRST_INTERNAL_OP LOOM_OP_SEQ_SPILL
 
 typedef enum loom_op {
 #define X(name, text, operands, bodies, steps, note) LOOM_OP_##name,

@@ -29,6 +29,7 @@ typedef enum loom_output_kind {
     LOOM_OUT_COLLECT, /* one element (or run of elements) a stream element; joined in stream order (from_seq) */
     LOOM_OUT_STREAM,  /* as COLLECT, but leaves for the sink as it comes: the entry's result is seq b */
     LOOM_OUT_VALUE,   /* of an ARRAY or WHOLE stage */
+    LOOM_OUT_SPILL,   /* the batches that each element is for ([]i64): the elements are written out by batch */
 } loom_output_kind;
 
 typedef enum loom_merge_order {
@@ -36,9 +37,19 @@ typedef enum loom_merge_order {
     LOOM_ORDER_ADJACENT, /* associative: only neighbours merge, the earlier on the left */
 } loom_merge_order;
 
+/* Whether what such an output gathers grows with the stream. */
+static inline bool loom_is_collected(loom_output_kind kind) {
+    return kind == LOOM_OUT_COLLECT || kind == LOOM_OUT_STREAM || kind == LOOM_OUT_SPILL;
+}
+
+/* Whether the pieces of such an output become one. */
+static inline bool loom_is_merged(loom_output_kind kind) {
+    return kind != LOOM_OUT_STREAM && kind != LOOM_OUT_SPILL;
+}
+
 /* Whether partial results of such an output merge with neighbours only, the earlier on the left. */
 static inline bool loom_merges_in_order(loom_output_kind kind, loom_merge_order order) {
-    if (kind == LOOM_OUT_COLLECT || kind == LOOM_OUT_STREAM) return true;
+    if (loom_is_collected(kind)) return true;
     return kind != LOOM_OUT_PERMUTE && order == LOOM_ORDER_ADJACENT;
 }
 
@@ -68,6 +79,12 @@ typedef struct loom_graph_stage {
     uint32_t n_varying;
     const uint32_t *varying; /* positions of inputs whose value is another one each turn: not to be compiled in */
     const char *label;       /* for people: "traversal 1: permute_seq (image.weft:40)" */
+    /* SPILLS. A stage whose only output is of kind SPILL writes the elements of its streams out by batch, those of
+     * later stages `spilled` by that slot then read only those of `batch`. It need not: slot `saves` (f64) tells how
+     * many traversals less of the stream that makes, and where writing costs more, those stages read all; what they do
+     * with elements of other batches is nothing. 0, which is a parameter's slot: none. */
+    uint32_t saves;
+    uint32_t spilled, batch; /* what the output gave; an i64 */
 } loom_graph_stage;
 
 typedef struct loom_graph_loop {
