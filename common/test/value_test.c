@@ -299,3 +299,58 @@ LOOM_TEST(value, concat_wants_the_same_columns) {
     loom_value_unref(a);
     loom_value_unref(b);
 }
+
+/* Row i of the gathered value is row rows[i] of the other, whatever its levels are. */
+static void check_gathered(const loom_value *v, const int64_t *rows, int64_t n) {
+    loom_value *g;
+    LOOM_OK(loom_value_gather(v, rows, n, &g));
+    LOOM_OK(loom_value_check(g));
+    for (int64_t i = 0; i < n; i++) {
+        loom_value *a, *b;
+        LOOM_OK(loom_value_slice(v, rows[i], rows[i] + 1, &a));
+        LOOM_OK(loom_value_slice(g, i, i + 1, &b));
+        LOOM_CHECK_EQ_INT(a->leaves[0].n_data, b->leaves[0].n_data);
+        for (int64_t k = 0; k < a->leaves[0].n_data; k++) LOOM_CHECK_EQ_INT(at(a, k), at(b, k));
+        for (uint32_t k = 1; k < v->leaves[0].depth; k++) {
+            LOOM_CHECK_EQ_INT(a->leaves[0].extents[k], b->leaves[0].extents[k]);
+            for (int64_t l = 0; a->leaves[0].lengths[k] && l < a->leaves[0].n_lengths[k]; l++)
+                LOOM_CHECK_EQ_INT(a->leaves[0].lengths[k][l], b->leaves[0].lengths[k][l]);
+        }
+        loom_value_unref(a);
+        loom_value_unref(b);
+    }
+    loom_value_unref(g);
+}
+
+/* [5][2][irregular]. */
+static loom_value *ragged_inside(void) {
+    const int64_t lengths[10] = {1, 0, 2, 2, 0, 0, 3, 1, 0, 4};
+    loom_value *v = ragged(10, lengths);
+    loom_leaf *leaf = &v->leaves[0];
+    leaf->depth = 3;
+    leaf->extents[0] = 5;
+    leaf->extents[1] = 2;
+    leaf->extents[2] = LOOM_IRREGULAR;
+    leaf->lengths[2] = leaf->lengths[1];
+    leaf->lengths[1] = NULL;
+    leaf->n_lengths[1] = 5;
+    leaf->n_lengths[2] = 10;
+    return v;
+}
+
+LOOM_TEST(value, gather_takes_rows_in_any_order) {
+    static const int64_t rows[] = {4, 0, 1, 2, 2, 2, 3, 0};
+    int64_t lengths[] = {2, 0, 3, 1, 5};
+    loom_value *values[] = {regular(1, (int64_t[]){5}, 3), regular(3, (int64_t[]){5, 2, 3}, 3), ragged(5, lengths),
+                            ragged_inside(), regular(2, (int64_t[]){5, 0}, 0)};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        for (int64_t n = 0; n <= 8; n++) check_gathered(values[i], rows, n);
+        loom_value *g;
+        LOOM_FAILS(loom_value_gather(values[i], (int64_t[]){0, 5}, 2, &g), LOOM_E_INTERNAL);
+        LOOM_FAILS(loom_value_gather(values[i], (int64_t[]){-1}, 1, &g), LOOM_E_INTERNAL);
+        loom_value_unref(values[i]);
+    }
+    loom_value *scalar = regular(0, NULL, 1), *g;
+    LOOM_FAILS(loom_value_gather(scalar, rows, 1, &g), LOOM_E_INTERNAL);
+    loom_value_unref(scalar);
+}

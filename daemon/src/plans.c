@@ -128,29 +128,32 @@ static uint64_t memory_of_workers(const loom_daemon *d) {
     return least;
 }
 
-/* Bytes of an element of a shape; -1 where that differs from element to element. */
-static double shape_bytes(const Wire__StreamShape *shape) {
+/* Bytes of an element of a shape, whose irregular lists are taken to have `length` elements; -1 where there is no such
+ * number to be had (0). */
+static double shape_bytes(const Wire__StreamShape *shape, double length) {
     double bytes = 0;
     for (size_t k = 0; k < shape->n_leaves; k++) {
         const Wire__StreamLeaf *leaf = shape->leaves[k];
         if (leaf->constant) continue;
         double leaf_bytes = (double)loom_dtype_size((loom_dtype)leaf->dtype);
         for (size_t e = 1; e < leaf->n_extents; e++) {
-            if (leaf->extents[e] < 0) return -1;
-            leaf_bytes *= (double)leaf->extents[e];
+            if (leaf->extents[e] < 0 && length <= 0) return -1;
+            leaf_bytes *= leaf->extents[e] < 0 ? length : (double)leaf->extents[e];
         }
         bytes += leaf_bytes;
     }
     return bytes;
 }
 
+/* Of a list whose length is not known: what a stream's bytes are needed for is a choice of what costs less. */
+#define GUESSED_LENGTH 64.0
+
 static double stream_bytes(const Wire__Stream *stream) {
     double bytes = 0;
     for (size_t i = 0; i < stream->n_segments; i++) {
         const Wire__Segment *s = stream->segments[i];
         uint64_t end = i + 1 < stream->n_segments ? stream->segments[i + 1]->first : stream->n_elements;
-        double each = shape_bytes(stream->shapes[s->shape]);
-        if (each > 0) bytes += (double)(end - s->first) * each;
+        bytes += (double)(end - s->first) * shape_bytes(stream->shapes[s->shape], GUESSED_LENGTH);
     }
     return bytes;
 }
@@ -480,7 +483,7 @@ static double bytes_per_element(const loom_job_plan *plan) {
     for (uint32_t i = 0; i < stage->graph->n_streams; i++) {
         const Wire__Stream *stream = stage->blocks->streams[i];
         uint32_t segment = stage->blocks->classes[plan->class].segments[i];
-        double of_stream = shape_bytes(stream->shapes[stream->segments[segment]->shape]);
+        double of_stream = shape_bytes(stream->shapes[stream->segments[segment]->shape], 0);
         if (of_stream < 0) return 0;
         bytes += of_stream;
     }

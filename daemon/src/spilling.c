@@ -8,9 +8,6 @@
 #include "daemon.h"
 #include <inttypes.h>
 
-/* Traversals: an element is read again once for each batch that it is for, one mostly, and has to be written. */
-#define LEAST_SAVED 1.5
-
 bool loom_stage_spills(const loom_job_stage *stage) {
     return stage->graph->saves != 0;
 }
@@ -35,7 +32,7 @@ static loom_status *traversals_saved(const loom_job_stage *stage, double *saves)
 loom_status *loom_spill_is_wanted(const loom_job_stage *stage, bool *wanted) {
     double saves;
     LOOM_TRY(traversals_saved(stage, &saves));
-    *wanted = saves >= LEAST_SAVED;
+    *wanted = saves > 0;
     return NULL;
 }
 

@@ -5,10 +5,12 @@ made once more, by another), where memory is out beside them, and where another 
 array stage from it for ever. Each is seen to have happened."""
 # timeout: 400
 # sanitize: asan tsan
-import json, os, subprocess, sys, time
+import json, os, subprocess, sys
 import numpy as np
 
-BIN = os.environ["GRIDLOOM_BIN"]
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib"))
+from a_daemon import Daemon, Failed, exe, expect, run_all, wait_for
+
 TMP = os.path.join(os.environ["LOOM_TMP"], "residents")
 os.makedirs(TMP, exist_ok=True)
 CELLS, BLOCK = 400000, 4096
@@ -28,15 +30,6 @@ entry main (cells: i64) (turns: i64) (s: seq i64) : []f64 =
   in permute_seq (+) (replicate cells 0.0) (map_seq (\\x -> x % cells) s)
                  (map_seq (\\x -> loop a = t[x % cells] for _i < turns do 0.5 * a + 0.5 * a) s)
 """
-failed = []
-
-
-class Failed(Exception):
-    pass
-
-
-def exe(name):
-    return os.path.join(BIN, name)
 
 
 def path(name):
@@ -107,27 +100,6 @@ def releases(out):
         return json.load(f)["releases"]
 
 
-def expect(said, text):
-    if text not in said:
-        raise Failed("not seen: " + text)
-
-
-def ask(command, endpoint):
-    q = subprocess.run([exe("gridloom"), command, "--json", "--connect", endpoint], capture_output=True, text=True)
-    return json.loads(q.stdout) if q.returncode == 0 else None
-
-
-def wait_for(what, condition, seconds=100):
-    limit = time.monotonic() + seconds
-    while True:
-        got = condition()
-        if got:
-            return got
-        if time.monotonic() > limit:
-            raise Failed("waited in vain for: " + what)
-        time.sleep(0.02)
-
-
 def it_stays():
     said = check(start("stays", 3), "stays", 3)
     expect(said, "stay in memory as value")
@@ -155,53 +127,17 @@ def a_traversal_wants_the_memory():
     expect(said, "is written")
 
 
-class Daemon:
-    """With one worker; their log is said()."""
-
-    def __init__(self, *more):
-        self.more = more  # of its first worker
-
-    def __enter__(self):
-        self.endpoint = "ipc://" + path("control")
-        self.log = open(path("log"), "w+")
-        self.started = []
-        self.spawn("gridloomd", "--listen", self.endpoint, "--store", path("store"))
-        wait_for("the daemon", lambda: ask("status", self.endpoint) is not None)
-        self.worker(*self.more)
-        return self
-
-    def spawn(self, name, *words):
-        self.started.append(subprocess.Popen([exe(name), *words], stderr=self.log, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug")))
-        return self.started[-1]
-
-    def worker(self, *more):
-        n = len(ask("workers", self.endpoint)["workers"])
-        w = self.spawn("gridloom-worker", "--connect", self.endpoint, "--threads", "1", *more)
-        wait_for("a worker", lambda: len(ask("workers", self.endpoint)["workers"]) > n)
-        return w
-
-    def said(self):
-        self.log.seek(0)
-        return self.log.read()
-
-    def __exit__(self, *_):
-        for q in reversed(self.started):
-            q.kill()
-            q.wait()
-        self.log.close()
-
-
 def reads(d):
     """Whether the second traversal is under way."""
-    return any(j["blocks_done"] and "traversal 1" in j["stage"] for j in ask("status", d.endpoint)["jobs"])
+    return any(j["blocks_done"] and "traversal 1" in j["stage"] for j in d.jobs())
 
 
 def its_worker_is_killed():
     turns = 10000  # seconds
-    with Daemon() as d:
+    with Daemon(TMP) as d:
         p = start("killed", turns, "--connect", d.endpoint)
         try:
-            wait_for("the array stage", lambda: any(j["stage"].startswith("array") for j in ask("status", d.endpoint)["jobs"]))
+            wait_for("the array stage", lambda: any(j["stage"].startswith("array") for j in d.jobs()))
             d.worker()
             d.started[1].kill()
             check(p, "killed", turns)
@@ -214,7 +150,7 @@ def its_worker_is_killed():
 
 def a_traversals_worker_is_killed():
     turns, block = 5000, 256  # seconds
-    with Daemon() as d:
+    with Daemon(TMP) as d:
         p = start_back("gone", turns, "--connect", d.endpoint, block=block)
         try:
             wait_for("blocks of the traversal", lambda: reads(d))
@@ -231,7 +167,7 @@ def a_traversals_worker_is_killed():
 def another_job_needs_the_memory():
     """Of the worker that holds what a traversal is reading: it fits beside that only when it has been written, and is let go."""
     turns, cells = 8000, 2800000
-    with Daemon("--memory", "32MiB") as d:
+    with Daemon(TMP, "--memory", "32MiB") as d:
         p = start_back("big", turns, "--connect", d.endpoint, block=256, cells=cells, program="sum.weft")
         try:
             wait_for("blocks of the traversal", lambda: reads(d))
@@ -248,7 +184,7 @@ def another_job_needs_the_memory():
 
 def others_want_the_worker():
     """Until one job's value has been written because of another's tasks: that takes the moment in which an array stage is compiled."""
-    with Daemon() as d:
+    with Daemon(TMP) as d:
         for turn in range(20):
             cells = [CELLS + 10 * turn + i for i in range(4)]  # nothing of it has been compiled before
             jobs = [start("other%d" % i, 3, "--connect", d.endpoint, cells=n) for i, n in enumerate(cells)]
@@ -264,11 +200,11 @@ def an_array_stage_gets_its_turn():
     with open(path("long.weft"), "w") as f:
         f.write("entry main (turns: i64) (s: seq i64) : f64 = "
                 "fold_seq (+) 0.0 (map_seq (\\x -> loop a = f64.i64 x for i < turns do 0.5 * a + f64.i64 i) s)\n")
-    with Daemon() as d:
+    with Daemon(TMP) as d:
         other = subprocess.Popen([exe("gridloom"), "run", path("long.weft"), "--arg", "turns=100000", "--stream", "s=" + path("s.npy"),
                                   "--block", "256", "--connect", d.endpoint], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            wait_for("the other job's blocks", lambda: any(j["blocks_done"] for j in ask("status", d.endpoint)["jobs"]))
+            wait_for("the other job's blocks", lambda: any(j["blocks_done"] for j in d.jobs()))
             check(start("turn", 3, "--connect", d.endpoint), "turn", 3)
             if other.poll() is not None:
                 raise Failed("the other job was too quick")
@@ -276,16 +212,5 @@ def an_array_stage_gets_its_turn():
             other.kill()
 
 
-for test in (it_stays, it_stays_for_a_traversal, memory_is_out, a_traversal_wants_the_memory, its_worker_is_killed,
-             a_traversals_worker_is_killed, another_job_needs_the_memory, others_want_the_worker,
-             an_array_stage_gets_its_turn):
-    began = time.monotonic()
-    try:
-        test()
-        print("%s: %.1f s" % (test.__name__, time.monotonic() - began), flush=True)
-    except Failed as e:
-        print("failed: %s: %s" % (test.__name__, e), flush=True)
-        failed.append(test.__name__)
-if failed:
-    sys.exit(1)
-print("ok")
+run_all((it_stays, it_stays_for_a_traversal, memory_is_out, a_traversal_wants_the_memory, its_worker_is_killed,
+         a_traversals_worker_is_killed, another_job_needs_the_memory, others_want_the_worker, an_array_stage_gets_its_turn))

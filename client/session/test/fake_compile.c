@@ -64,7 +64,8 @@ static const loom_graph *graph_whole(void) {
     static const loom_graph_slot slots[] = {{"xs", true, 1, list_u64}, {"result", false, 1, scalar_u64}};
     static const uint32_t streams[] = {0};
     static const loom_graph_output out[] = {{LOOM_OUT_VALUE, LOOM_ORDER_ANY, 1, LOOM_NONE_FUNCTION}};
-    static const loom_graph_stage stages[] = {{LOOM_STAGE_WHOLE, 0, 0, NULL, 1, streams, 1, out, 0, NULL, "whole", 0, 0, 0}};
+    static const loom_graph_stage stages[] = {
+        {LOOM_STAGE_WHOLE, 0, 0, NULL, 1, streams, 1, out, 0, NULL, "whole", 0, 0, 0}};
     static const loom_graph graph = {1, 2, slots, 1, stages, 0, NULL, 1, false, 0, NULL};
     return &graph;
 }

@@ -237,7 +237,7 @@ static loom_status *check_stages(checker *c, const uint32_t *loop_of) {
     }
     if (c->next_slot != g->n_slots)
         return loom_error(LOOM_E_DATA, "graph: %u slots, but stages fill %u", g->n_slots, c->next_slot);
-    bool seen = g->result < g->n_slots && c->scope[g->result] == LOOM_NONE_LOOP;
+    bool seen = g->result < g->n_slots && c->scope[g->result] == LOOM_NONE_LOOP && !c->spiller[g->result];
     if (!seen) return loom_error(LOOM_E_DATA, "graph: the result is slot %u of %u", g->result, g->n_slots);
     return NULL;
 }

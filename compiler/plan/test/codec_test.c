@@ -253,6 +253,75 @@ LOOM_TEST(graph_check, loops) {
     loom_arena_destroy(arena);
 }
 
+/* xs (stream), what spilling it saves, and a batch; a stage that spills xs and one that folds the batch. */
+static loom_graph *spilling_graph(loom_arena *arena, loom_graph_stage **stages) {
+    static const loom_graph_leaf column[] = {{"", LOOM_F32, 1}}, saves[] = {{"", LOOM_F64, 0}},
+                                 batch[] = {{"", LOOM_I64, 0}}, lists[] = {{"", LOOM_I64, 2}},
+                                 sum[] = {{"", LOOM_F32, 0}};
+    static const loom_graph_slot slots[] = {{"xs", true, 1, column},    {"saves", false, 1, saves},
+                                            {"batch", false, 1, batch}, {"ys", true, 1, column},
+                                            {"spill", false, 1, lists}, {"sum", false, 1, sum}};
+    static const uint32_t streams[] = {0};
+    static const loom_graph_output spill[] = {{LOOM_OUT_SPILL, LOOM_ORDER_ADJACENT, 4, LOOM_NONE_FUNCTION}};
+    static const loom_graph_output fold[] = {{LOOM_OUT_FOLD, LOOM_ORDER_ANY, 5, 1}};
+    loom_graph_stage *s = LOOM_NEW_ARRAY(arena, loom_graph_stage, 2);
+    s[0] = (loom_graph_stage){.kind = LOOM_STAGE_TRAVERSAL,
+                              .n_streams = 1,
+                              .streams = streams,
+                              .n_outputs = 1,
+                              .outputs = spill,
+                              .label = "spill",
+                              .saves = 1};
+    s[1] = (loom_graph_stage){.kind = LOOM_STAGE_TRAVERSAL,
+                              .function = 1,
+                              .n_streams = 1,
+                              .streams = streams,
+                              .n_outputs = 1,
+                              .outputs = fold,
+                              .label = "batch",
+                              .spilled = 4,
+                              .batch = 2};
+    loom_graph *g = LOOM_NEW(arena, loom_graph);
+    *g = (loom_graph){.n_params = 4, .n_slots = 6, .slots = slots, .n_stages = 2, .stages = s, .result = 5};
+    *stages = s;
+    return g;
+}
+
+LOOM_TEST(graph_check, spills) {
+    static const uint32_t other[] = {3}, spill_slot[] = {4};
+    loom_arena *arena = loom_arena_create(0);
+    loom_graph_stage *s;
+    loom_graph *g = spilling_graph(arena, &s), *back;
+    char *bytes;
+    size_t length;
+    LOOM_OK(loom_graph_encode(g, &bytes, &length));
+    LOOM_OK(loom_graph_decode(arena, bytes, length, &back));
+    LOOM_CHECK(back->stages[0].saves == 1 && back->stages[1].spilled == 4 && back->stages[1].batch == 2);
+    Loom__Plan__Graph *unpacked = loom__plan__graph__unpack(NULL, length, (const uint8_t *)bytes);
+    LOOM_CHECK(unpacked && unpacked->stages[1]->base.n_unknown_fields == 0 && unpacked->stages[1]->spilled == 4);
+    loom__plan__graph__free_unpacked(unpacked, NULL);
+    free(bytes);
+#define SPILL_REFUSED(change)                                                                                          \
+    do {                                                                                                               \
+        g = spilling_graph(arena, &s);                                                                                 \
+        LOOM_OK(loom_graph_check(g));                                                                                  \
+        change;                                                                                                        \
+        LOOM_FAILS(loom_graph_check(g), LOOM_E_DATA);                                                                  \
+    } while (0)
+    SPILL_REFUSED(s[0].saves = 0);
+    SPILL_REFUSED(s[0].saves = 2);   /* no f64 */
+    SPILL_REFUSED(s[0].saves = 5);   /* not there yet */
+    SPILL_REFUSED(s[1].saves = 1);   /* it does not spill */
+    SPILL_REFUSED(s[1].spilled = 0); /* a batch of nothing */
+    SPILL_REFUSED(s[1].spilled = 1); /* a value */
+    SPILL_REFUSED(s[1].spilled = 77);
+    SPILL_REFUSED(s[1].batch = 1); /* no i64 */
+    SPILL_REFUSED(s[1].streams = other);
+    SPILL_REFUSED(g->result = 4);
+    SPILL_REFUSED((s[1].n_inputs = 1, s[1].inputs = spill_slot)); /* which is no value */
+    loom_arena_destroy(arena);
+}
+
 LOOM_TEST(compile_codec, request) {
     loom_arena *arena = loom_arena_create(0);
     loom_value *argument;

@@ -6,7 +6,7 @@
  * Each turn looks at all elements of s otherwise. With b batches, and each element in d of them on average, that is b
  * traversals, against one to find the batches, the elements written d times, and d times as many read and looked at as
  * the stream has. What writing costs, and d, shows when that is done, and the coordinator gives up where it is too much
- * (graph.h, "SPILLS"). `saves` is b - 1, less what a traversal costs however short the stream is: that is not saved.
+ * (graph.h, "SPILLS"). `saves` is b - 1, or 0 where that is not worth one more stage.
  */
 #include "group.h"
 
@@ -27,22 +27,25 @@ bool normalise_can_spill(const normaliser *z, loom_node_id group) {
     return true;
 }
 
-static loom_node_id f64_prim(loom_program *p, loom_prim prim, loom_node_id a, double b, loom_span span) {
-    loom_node_id operands[2] = {a, loom_build_const(p, LOOM_F64, (loom_scalar){.f = b}, span)};
-    return loom_build_node(p, LOOM_OP_PRIM, prim, loom_type_scalar(p, LOOM_F64), operands, 2, NULL, 0, 0, span);
-}
-
 /* More batches are not told apart: what a worker hands over lists those that are in it, in a message. */
 #define MOST_BATCHES 10000
+/* Traversals: an element is read again once for each batch that it is for, one mostly, and has to be written. */
+#define LEAST_SAVED 1.5
 
 static loom_node_id traversals_saved(const normaliser *z, loom_node_id batches, loom_span span) {
     loom_program *p = z->to;
-    loom_type_id f64 = loom_type_scalar(p, LOOM_F64);
-    loom_node_id few = normalise_prim(p, LOOM_PRIM_LT, batches, loom_build_i64(p, MOST_BATCHES, span), span);
-    double fixed = TRAVERSAL_BYTES / (double)z->traversal;
-    loom_node_id b = normalise_build(p, LOOM_OP_CONVERT, f64, &batches, 1, NULL, 0, 0, span);
-    b = f64_prim(p, LOOM_PRIM_SUB, b, 1 + fixed, span);
-    loom_node_id select[3] = {few, b, loom_build_const(p, LOOM_F64, (loom_scalar){.f = 0}, span)};
+    loom_type_id f64 = loom_type_scalar(p, LOOM_F64), boolean = loom_type_scalar(p, LOOM_BOOL);
+    double least = TRAVERSAL_BYTES / (double)z->traversal;
+    if (least < LEAST_SAVED) least = LEAST_SAVED;
+    loom_node_id pair[2] = {normalise_build(p, LOOM_OP_CONVERT, f64, &batches, 1, NULL, 0, 0, span),
+                            loom_build_const(p, LOOM_F64, (loom_scalar){.f = 1}, span)};
+    loom_node_id saved = loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_SUB, f64, pair, 2, NULL, 0, 0, span);
+    loom_node_id enough[2] = {loom_build_const(p, LOOM_F64, (loom_scalar){.f = least}, span), saved};
+    loom_node_id both[2] = {
+        normalise_prim(p, LOOM_PRIM_LT, batches, loom_build_i64(p, MOST_BATCHES, span), span),
+        loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_LT, boolean, enough, 2, NULL, 0, 0, span)};
+    loom_node_id select[3] = {loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_AND, boolean, both, 2, NULL, 0, 0, span), saved,
+                              loom_build_const(p, LOOM_F64, (loom_scalar){.f = 0}, span)};
     return loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_SELECT, f64, select, 3, NULL, 0, 0, span);
 }
 

@@ -21,7 +21,8 @@ static fixture open_text(const char *text, uint64_t memory) {
     loom_status *status = loom_syntax_compile(f.arena, &file, 1, &d, &f.program);
     if (status) loom_diagnostics_print(&d, &file, 1, stderr);
     LOOM_OK(status);
-    loom_stage_request q = {.program = f.program, .entry = NULL, .memory = memory};
+    loom_stage_request q = {
+        .program = f.program, .entry = NULL, .memory = memory, .traversal = memory ? UINT64_C(1) << 40 : 0};
     LOOM_OK(loom_stage_split(f.arena, &q, &f.staged, &f.graph));
     return f;
 }
@@ -79,8 +80,34 @@ static loom_value *output_of(const loom_value *tuple, uint32_t j) {
     return v;
 }
 
-static void traverse(const fixture *f, const loom_graph_stage *s, loom_value **slots, loom_value **streams,
-                     int64_t block) {
+/* Numbers of the elements that are for a batch. */
+static int64_t rows_of(const loom_value *lists, int64_t batch, int64_t *rows) {
+    const loom_leaf *leaf = &lists->leaves[0];
+    const int64_t *b = leaf->data;
+    int64_t n = 0;
+    for (int64_t i = 0; i < leaf->extents[0]; i++) {
+        bool in = false;
+        int64_t length = leaf->extents[1] == LOOM_IRREGULAR ? leaf->lengths[1][i] : leaf->extents[1];
+        for (int64_t k = 0; k < length; k++) in = *b++ == batch || in;
+        if (in) rows[n++] = i;
+    }
+    return n;
+}
+
+/* Elements of a spilled stage's streams: those of its batch alone, every other time; else all. */
+static loom_value *elements_of(const loom_graph_stage *s, loom_value *const *slots, loom_value *stream, int64_t block) {
+    if (!s->spilled || block % 2) return loom_value_ref(stream);
+    int64_t rows[64];
+    int64_t n = rows_of(slots[s->spilled], *(const int64_t *)slots[s->batch]->leaves[0].data, rows);
+    loom_value *some = NULL;
+    LOOM_OK(loom_value_gather(stream, rows, n, &some));
+    return some;
+}
+
+static void traverse(const fixture *f, const loom_graph_stage *s, loom_value **slots, loom_value **all, int64_t block) {
+    loom_value *streams[32] = {0};
+    for (uint32_t i = 0; i < s->n_streams; i++)
+        streams[s->streams[i]] = elements_of(s, slots, all[s->streams[i]], block);
     int64_t n = streams[s->streams[0]]->leaves[0].extents[0];
     loom_value **acc = calloc(s->n_outputs, sizeof *acc);
     for (int64_t from = 0; from < n || from == 0; from += block) {
@@ -117,6 +144,7 @@ static void traverse(const fixture *f, const loom_graph_stage *s, loom_value **s
         loom_value_unref(result);
     }
     for (uint32_t j = 0; j < s->n_outputs; j++) slots[s->outputs[j].slot] = acc[j];
+    for (uint32_t i = 0; i < s->n_streams; i++) loom_value_unref(streams[s->streams[i]]);
     free(acc);
 }
 
@@ -304,6 +332,40 @@ LOOM_TEST(stage, groups_in_batches) {
     a[0] = scalar(LOOM_I64, 0);
     LOOM_CHECK_EQ_INT(judge_with(groups, a, 0, 1), 0);
     loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
+/* Stages that read a batch of what another one spilled. */
+static uint32_t spilled_stages(const char *text) {
+    fixture f = open_text(text, 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f.graph->n_stages; i++) {
+        n += f.graph->stages[i].spilled != 0;
+        if (f.graph->stages[i].saves) LOOM_CHECK_EQ_INT(f.graph->stages[i].outputs[0].kind, LOOM_OUT_SPILL);
+    }
+    loom_arena_destroy(f.arena);
+    return n;
+}
+
+LOOM_TEST(stage, batches_are_spilled) {
+    loom_value *a[2] = {scalar(LOOM_I64, 7), vector(LOOM_I64, 10, numbers)};
+    LOOM_CHECK_EQ_INT(spilled_stages(groups), 1);
+    /* Streams that are zipped and filtered; keys that repeat and are out of range; two sequences of groups. */
+    const char *text = "entry main (n: i64) (xs: seq i64) (ys: seq i64) : (i64, []i64) =\n"
+                       "  let zs = filter_seq (\\z -> z != 5) (zip_with_seq (\\x y -> x * 10 + y) xs ys)\n"
+                       "  let a = group_seq n (\\z -> [z % 3, z % 3, z - 30]) zs (\\k s -> k * fold_seq (+) 0 s)\n"
+                       "  let b = group_seq (n + 2) (\\z -> [z % 9]) zs (\\k s -> k + fold_seq i64.max 0 s)\n"
+                       "  in (fold_seq (+) 0 a, from_seq b)";
+    loom_value *b[3] = {a[0], a[1], vector(LOOM_I64, 10, numbers)};
+    LOOM_CHECK_EQ_INT(spilled_stages(text), 2);
+    judge_with(text, b, 0, 1);
+    /* Elements that are numbered have to keep their places. */
+    const char *numbered = "entry main (n: i64) (xs: seq i64) : i64 =\n"
+                           "  group_seq n (\\(i, x) -> [x % 4]) (enumerate_seq xs) (\\k s ->\n"
+                           "    fold_seq (+) 0 (map_seq (\\(i, x) -> i * x + k) s))\n"
+                           "  |> fold_seq (+) 0";
+    LOOM_CHECK_EQ_INT(spilled_stages(numbered), 0);
+    judge_with(numbered, a, 0, 1);
+    loom_value_unref(a[0]), loom_value_unref(a[1]), loom_value_unref(b[2]);
 }
 
 LOOM_TEST(stage, batches_collected) {
