@@ -55,9 +55,9 @@ void loom_spill_give_up(loom_job_stage *stage, const char *why) {
 
 /* What has been seen of a spill. */
 typedef struct spill_costs {
-    double read, written;  /* elements of the stream, and how often these were written */
-    double reading;        /* seconds of a worker for an element: to read it and tell its batches */
-    double writing;        /* the same: to write it as often as it is to be */
+    double read, written; /* elements of the stream, and how often these were written */
+    double reading;       /* seconds of a worker for an element: to read it and tell its batches */
+    double writing;       /* the same: to write it as often as it is to be */
 } spill_costs;
 
 static spill_costs costs_of(const loom_job_stage *stage) {
@@ -74,8 +74,8 @@ static spill_costs costs_of(const loom_job_stage *stage) {
         reading += seat->compute + seat->wait;
         writing += seat->handover;
     }
-    int64_t waiting = loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) +
-                      loom_ledger_count(stage->ledger, LOOM_BLOCK_LEASED);
+    int64_t waiting =
+        loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) + loom_ledger_count(stage->ledger, LOOM_BLOCK_LEASED);
     folded = (double)(stage->blocks->n_blocks - waiting) / (double)stage->blocks->n_blocks;
     c.reading = folded > 0 ? reading / (folded * (double)stage->blocks->n_elements) : 0;
     c.writing = c.read > 0 ? writing / c.read : 0;
@@ -137,8 +137,8 @@ loom_status *loom_spill_batch(const loom_job_stage *stage, uint64_t *batch) {
 }
 
 void loom_spill_read_all(loom_job_stage *stage) {
-    loom_log(LOOM_LOG_INFO, "job %" PRIu64 ": stage %u reads the whole stream, to find the least error",
-             stage->job->id, stage->index);
+    loom_log(LOOM_LOG_INFO, "job %" PRIu64 ": stage %u reads the whole stream, to find the least error", stage->job->id,
+             stage->index);
     for (size_t i = 0; i < stage->plans.n; i++) loom_plan_close(stage->plans.at[i]);
     loom_job_stage_reset(stage);
     stage->reads_all = true;

@@ -68,8 +68,8 @@ uint32_t *loom_graph_loop_of_slots(const loom_graph *g, loom_arena *arena) {
 typedef struct checker {
     const loom_graph *g;
     uint32_t next_slot;
-    uint32_t *scope;   /* by slot filled so far: the loop it belongs to */
-    uint32_t *parents; /* by loop */
+    uint32_t *scope;                  /* by slot filled so far: the loop it belongs to */
+    uint32_t *parents;                /* by loop */
     const loom_graph_stage **spiller; /* by slot: the stage whose spill it is, which is no value; NULL: a value */
 } checker;
 
@@ -171,7 +171,8 @@ static loom_status *check_spills(const checker *c, uint32_t s, uint32_t loop) {
     bool spills = stage->n_outputs == 1 && stage->outputs[0].kind == LOOM_OUT_SPILL;
     if (spills && !is_scalar_slot(c, stage->saves, loop, LOOM_F64))
         return loom_error(LOOM_E_DATA, "graph: stage %u spills without saying what that saves", s);
-    if (!spills && stage->saves) return loom_error(LOOM_E_DATA, "graph: stage %u saves traversals and does not spill", s);
+    if (!spills && stage->saves)
+        return loom_error(LOOM_E_DATA, "graph: stage %u saves traversals and does not spill", s);
     if (!stage->spilled && !stage->batch) return NULL;
     const loom_graph_stage *from = stage->spilled < c->g->n_slots ? c->spiller[stage->spilled] : NULL;
     if (!from || !is_filled(c, stage->spilled, loop) || !is_scalar_slot(c, stage->batch, loop, LOOM_I64))

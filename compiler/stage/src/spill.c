@@ -41,11 +41,10 @@ static loom_node_id traversals_saved(const normaliser *z, loom_node_id batches, 
                             loom_build_const(p, LOOM_F64, (loom_scalar){.f = 1}, span)};
     loom_node_id saved = loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_SUB, f64, pair, 2, NULL, 0, 0, span);
     loom_node_id enough[2] = {loom_build_const(p, LOOM_F64, (loom_scalar){.f = least}, span), saved};
-    loom_node_id both[2] = {
-        normalise_prim(p, LOOM_PRIM_LT, batches, loom_build_i64(p, MOST_BATCHES, span), span),
-        loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_LT, boolean, enough, 2, NULL, 0, 0, span)};
-    loom_node_id select[3] = {loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_AND, boolean, both, 2, NULL, 0, 0, span), saved,
-                              loom_build_const(p, LOOM_F64, (loom_scalar){.f = 0}, span)};
+    loom_node_id both[2] = {normalise_prim(p, LOOM_PRIM_LT, batches, loom_build_i64(p, MOST_BATCHES, span), span),
+                            loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_LT, boolean, enough, 2, NULL, 0, 0, span)};
+    loom_node_id select[3] = {loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_AND, boolean, both, 2, NULL, 0, 0, span),
+                              saved, loom_build_const(p, LOOM_F64, (loom_scalar){.f = 0}, span)};
     return loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_SELECT, f64, select, 3, NULL, 0, 0, span);
 }
 
@@ -55,8 +54,8 @@ static loom_node_id batch_of(loom_program *p, loom_node_id k, loom_node_id n, lo
     loom_node_id both[2] = {normalise_prim(p, LOOM_PRIM_LT, minus, k, span),
                             normalise_prim(p, LOOM_PRIM_LT, k, n, span)};
     loom_node_id select[3] = {0, normalise_prim(p, LOOM_PRIM_FLOORDIV, k, size, span), minus};
-    select[0] = loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_AND, loom_type_scalar(p, LOOM_BOOL), both, 2, NULL, 0, 0,
-                                span);
+    select[0] =
+        loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_AND, loom_type_scalar(p, LOOM_BOOL), both, 2, NULL, 0, 0, span);
     return loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_SELECT, loom_type_scalar(p, LOOM_I64), select, 3, NULL, 0, 0,
                            span);
 }
@@ -85,6 +84,5 @@ loom_node_id normalise_spill(normaliser *z, const loom_node *group, loom_node_id
 loom_node_id normalise_spilled(const normaliser *z, const loom_node *group, loom_node_id spill, loom_node_id batch) {
     loom_node_id source = z->map[loom_operand(z->from, group, 1)];
     loom_node_id operands[3] = {source, spill, batch};
-    return normalise_build(z->to, LOOM_OP_SEQ_SPILLED, z->to->nodes[source].type, operands, 3, NULL, 0, 0,
-                           group->span);
+    return normalise_build(z->to, LOOM_OP_SEQ_SPILLED, z->to->nodes[source].type, operands, 3, NULL, 0, 0, group->span);
 }

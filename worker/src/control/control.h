@@ -147,8 +147,8 @@ typedef struct loom_item {
     bool *may_stay; /* DELTA, ARRAY: by output */
     char *objects[2];
     size_t n_objects;
-    int64_t *lengths; /* WHOLE: by stream */
-    int64_t spilled;  /* FOLD: objects[0] has the elements, from this one on; -1: they are read from the streams */
+    int64_t *lengths;     /* WHOLE: by stream */
+    int64_t spilled;      /* FOLD: objects[0] has the elements, from this one on; -1: they are read from the streams */
     loom_value *elements; /* that object's; working thread */
     atomic_llong folded;
     uint32_t n_streams; /* of chunks */

@@ -109,8 +109,7 @@ loom_status *loom_run_merge(loom_run *run, uint32_t output, loom_value *a, loom_
     bool reuse = loom_value_is_ours(a) && a != b;
     const loom_graph_output *o = &run->stage->outputs[output];
     uint32_t kernel = run->engine ? run->engine->plan->outputs[output].combine : LOOM_NO_KERNEL;
-    if (reuse && kernel != LOOM_NO_KERNEL && !loom_is_collected(o->kind) &&
-        same_form(a, b)) {
+    if (reuse && kernel != LOOM_NO_KERNEL && !loom_is_collected(o->kind) && same_form(a, b)) {
         LOOM_TRY(combine(run, kernel, a, loom_value_ref(b), merged));
         loom_value_ref(a);
         return NULL;

@@ -101,7 +101,7 @@ typedef struct loom_type {
     X(SEQ_GROUP, "group_seq", 2, 2, 1,                                                                                 \
       "n, sequence; keys body (element) -> []i64, group body (k: i64, ys: seq) -> b; -> seq b")                        \
     X(SEQ_GROUP_MAP, "group_map_seq", 3, 3, 1,                                                                         \
-      "n, ne, sequence; keys body, op body, group body (k: i64, ys: seq) -> seq b as long as ys; -> seq b")           \
+      "n, ne, sequence; keys body, op body, group body (k: i64, ys: seq) -> seq b as long as ys; -> seq b")            \
     X(SEQ_SPILL, "spill", 2, 0, 1, "saves: f64, sequence of []i64 -> array of these; see below")                       \
     X(SEQ_SPILLED, "spilled", 3, 0, 1, "sequence, what spill gave, batch: i64 -> sequence; see below")
 
