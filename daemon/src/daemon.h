@@ -348,8 +348,9 @@ void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in);
 void loom_job_fail(loom_job *job, loom_status *status); /* takes the status; the job ends */
 void loom_job_advance(loom_job *job);                   /* starts stages whose inputs are there, ends the job */
 void loom_job_stage_done(loom_job_stage *stage);
-void loom_job_stage_reset(loom_job_stage *stage);   /* for another turn */
-void loom_job_stage_unstart(loom_job_stage *stage); /* an array stage, of which an input is gone, begins again */
+void loom_job_drop_tasks(const loom_job_stage *stage); /* what is answered of them changes nothing */
+void loom_job_stage_reset(loom_job_stage *stage);      /* for another turn */
+void loom_job_stage_unstart(loom_job_stage *stage);    /* an array stage, of which an input is gone, begins again */
 bool loom_stage_has_inputs(const loom_job_stage *stage);
 void loom_job_send_progress(loom_job *job);
 void loom_job_fill_progress(const loom_job *job, Wire__Progress *progress);

@@ -336,7 +336,9 @@ static void add_traversal(const loom_job_stage *stage, loom_job_totals *t) {
     t->traversal += compute;
     t->wait += wait;
     t->handover += handover;
-    t->elements += stage->blocks->n_elements;
+    int64_t left =
+        loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) + loom_ledger_count(stage->ledger, LOOM_BLOCK_LEASED);
+    t->elements += elements_done(stage, stage->blocks->n_blocks - left); /* a spill may have been given up */
     t->traversals++;
 }
 
@@ -501,13 +503,17 @@ void loom_job_stage_unstart(loom_job_stage *stage) {
     stage->reads_at = NULL;
 }
 
-/* Its last instance is done, or there was none. A task that a worker has not answered, though what it was lent for is
- * there, is dropped. Plans are kept for the next instance, the last few of them. */
-void loom_job_stage_reset(loom_job_stage *stage) {
+void loom_job_drop_tasks(const loom_job_stage *stage) {
     for (size_t i = stage->job->tasks.n; i > 0; i--) {
         loom_task *task = stage->job->tasks.at[i - 1];
         if (task->stage == stage) loom_task_drop(task);
     }
+}
+
+/* Its last instance is done, or there was none. A task that a worker has not answered, though what it was lent for is
+ * there, is dropped. Plans are kept for the next instance, the last few of them. */
+void loom_job_stage_reset(loom_job_stage *stage) {
+    loom_job_drop_tasks(stage);
     loom_list plans = stage->plans, spare = stage->spare;
     for (size_t i = 0; i < plans.n; i++) {
         loom_plan_stop(plans.at[i]);

@@ -62,6 +62,7 @@ static bool is_short(const loom_job_stage *traversal) {
 
 /* Nobody else could help; and what the stage has read itself must be there to be read again. */
 static bool may_stay_for(const loom_task *task, const loom_job_stage *traversal) {
+    if (loom_spill_of(traversal)) return false; /* it may have to begin anew, with another run */
     return task->worker->daemon->workers.n == 1 && !loom_resident_worker(task->stage) && is_short(traversal);
 }
 

@@ -193,11 +193,28 @@ static bool collects(const loom_job_stage *stage) {
     return false;
 }
 
+/* Bytes that the worker has collected for the stage: of each class of segments by itself. */
+static uint64_t collected_by(const loom_job_stage *stage, const loom_worker *w, loom_seat **most) {
+    uint64_t bytes = 0, largest = 0;
+    for (size_t i = 0; i < stage->seats.n; i++) {
+        loom_seat *seat = stage->seats.at[i];
+        if (seat->worker != w || !seat->open) continue;
+        bytes += seat->collected;
+        if (seat->collected <= largest) continue;
+        largest = seat->collected;
+        *most = seat;
+    }
+    return bytes;
+}
+
 /* Blocks until what is collected is to be handed over: one while it is not known how much that is. */
-static int64_t most_collected(const loom_seat *seat) {
+static int64_t most_collected(const loom_job_stage *stage, const loom_seat *seat) {
+    loom_seat *most = NULL;
     if (!seat->worker->memory) return INT64_MAX;
     if (!(seat->collects > 0)) return 1;
-    double blocks = (double)seat->worker->memory / LOOM_COLLECTED_SHARE / seat->collects;
+    double room =
+        (double)seat->worker->memory / LOOM_COLLECTED_SHARE - (double)collected_by(stage, seat->worker, &most);
+    double blocks = room / seat->collects;
     return blocks < 1 ? 1 : blocks > 1e15 ? (int64_t)1e15 : (int64_t)blocks;
 }
 
@@ -214,7 +231,7 @@ static int64_t lease_size(const loom_job_stage *stage, const loom_seat *seat, lo
         double blocks = seat->rate * LOOM_LEASE_SECONDS / (double)stage->job->block;
         most = blocks < 1 ? 1 : blocks > 1e15 ? (int64_t)1e15 : (int64_t)blocks;
     }
-    if (collects(stage) && most > most_collected(seat)) most = most_collected(seat);
+    if (collects(stage) && most > most_collected(stage, seat)) most = most_collected(stage, seat);
     if (stage->streams_out && most > LOOM_PARTS_AHEAD / 4) most = LOOM_PARTS_AHEAD / 4;
     if (most < n) n = most;
     const loom_cut *cut = loom_blocks_cut_of(stage->blocks, free.first);
@@ -248,8 +265,14 @@ static bool handover_is_due(const loom_seat *seat) {
     double interval = seat->last_handover / LOOM_HANDOVER_SHARE, least = seat->worker->daemon->options.handover;
     if (least <= 0) least = LOOM_HANDOVER_SECONDS;
     if (interval < least) interval = least;
-    bool much = seat->worker->memory && seat->collected > seat->worker->memory / LOOM_COLLECTED_SHARE;
-    return seat->open && (much || loom_seconds() - seat->opened > interval || seat->stretches >= LOOM_EPOCH_STRETCHES);
+    return seat->open && (loom_seconds() - seat->opened > interval || seat->stretches >= LOOM_EPOCH_STRETCHES);
+}
+
+/* Of a worker that has collected much the seat that has most of it; NULL: it is not much. */
+static loom_seat *full_seat(const loom_job_stage *stage, const loom_worker *w) {
+    loom_seat *most = NULL;
+    uint64_t bytes = collected_by(stage, w, &most);
+    return w->memory && bytes > w->memory / LOOM_COLLECTED_SHARE ? most : NULL;
 }
 
 /* Has folded something that is not handed over yet, or will. */
@@ -309,8 +332,9 @@ static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
     loom_stretch free;
     if (!is_worth_joining(stage, w)) return false;
     if (!find_place(stage, w, &seat, &free)) return false;
-    if (handover_is_due(seat)) {
-        send_delta(seat);
+    loom_seat *full = full_seat(stage, w);
+    if (full || handover_is_due(seat)) {
+        send_delta(full ? full : seat);
         return true;
     }
     loom_status *status = open_epoch(stage, seat);

@@ -1,7 +1,8 @@
 /* Stages that write elements out by batch, and those that read a batch.
  *
  * Such a stage may run, or not, or be given up: its readers then read all of the stream, and nothing that they make of
- * elements of other batches counts. So a spill never decides about a result, only about what is read.
+ * elements of other batches counts. So a spill decides what is read, not what is made of it, but for the order in which
+ * sums of floats are made.
  */
 #include "common/clock.h"
 #include "common/log.h"
@@ -36,20 +37,18 @@ loom_status *loom_spill_is_wanted(const loom_job_stage *stage, bool *wanted) {
     return NULL;
 }
 
-static void drop_tasks(loom_job_stage *stage) {
-    for (size_t i = stage->job->tasks.n; i > 0; i--) {
-        loom_task *task = stage->job->tasks.at[i - 1];
-        if (task->stage == stage) loom_task_drop(task);
-    }
+static void close_seats(const loom_job_stage *stage) {
+    for (size_t i = 0; i < stage->seats.n; i++) ((loom_seat *)stage->seats.at[i])->open = false;
 }
 
 void loom_spill_give_up(loom_job_stage *stage, const char *why) {
-    drop_tasks(stage);
+    loom_job_drop_tasks(stage);
+    close_seats(stage);
     loom_list *pieces = &stage->outputs[0].pieces;
     for (size_t i = 0; i < pieces->n; i++) loom_piece_free(pieces->at[i]);
     loom_list_free(pieces);
     if (why) loom_log(LOOM_LOG_INFO, "job %" PRIu64 ": the stream is not spilled: %s", stage->job->id, why);
-    loom_stage_set_slot(stage, 0, loom_spill_create(stage->graph, false, NULL, 0));
+    loom_stage_set_slot(stage, 0, loom_spill_create(stage->graph, false, 0, NULL, 0));
     loom_job_stage_done(stage);
 }
 
@@ -68,16 +67,15 @@ static spill_costs costs_of(const loom_job_stage *stage) {
         for (size_t k = 0; k < piece->spilled.n_batches; k++) c.written += (double)piece->spilled.counts[k];
         c.read += (double)loom_blocks_count(stage->blocks, piece->stretch);
     }
-    double reading = 0, writing = 0, folded = 0;
+    double reading = 0, writing = 0, rates = 0;
     for (size_t i = 0; i < stage->seats.n; i++) {
         const loom_seat *seat = stage->seats.at[i];
-        reading += seat->compute + seat->wait;
         writing += seat->handover;
+        if (!(seat->rate > 0)) continue;
+        reading += 1 / seat->rate;
+        rates++;
     }
-    int64_t waiting =
-        loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) + loom_ledger_count(stage->ledger, LOOM_BLOCK_LEASED);
-    folded = (double)(stage->blocks->n_blocks - waiting) / (double)stage->blocks->n_blocks;
-    c.reading = folded > 0 ? reading / (folded * (double)stage->blocks->n_elements) : 0;
+    c.reading = rates > 0 ? reading / rates : 0;
     c.writing = c.read > 0 ? writing / c.read : 0;
     return c;
 }
@@ -86,7 +84,7 @@ static spill_costs costs_of(const loom_job_stage *stage) {
 void loom_spill_judge(loom_job_stage *stage) {
     double saves, all = (double)stage->blocks->n_elements;
     spill_costs c = costs_of(stage);
-    if (c.read <= 0 || stage->state != LOOM_STAGE_RUNNING) return;
+    if (c.read <= 0 || c.reading <= 0 || stage->state != LOOM_STAGE_RUNNING) return;
     loom_status *status = traversals_saved(stage, &saves);
     if (status) {
         loom_job_fail(stage->job, status);
@@ -111,6 +109,7 @@ void loom_spill_finish(loom_job_stage *stage) {
             at[n] = piece->spilled;
             piece->spilled = (loom_spilled){0};
             at[n].object = loom_held_object_ref(piece->object);
+            at[n].class = cut->class;
             at[n].segments = loom_xcalloc((size_t)n_streams + 1, sizeof *at[n].segments);
             memcpy(at[n++].segments, stage->blocks->classes[cut->class].segments, n_streams * sizeof *at->segments);
         }
@@ -118,7 +117,7 @@ void loom_spill_finish(loom_job_stage *stage) {
     }
     loom_list_free(pieces);
     /* Where no element is for any batch, who reads the stream still learns its shapes. */
-    loom_stage_set_slot(stage, 0, loom_spill_create(stage->graph, n > 0, at, n));
+    loom_stage_set_slot(stage, 0, loom_spill_create(stage->graph, n > 0, stage->blocks->n_classes, at, n));
     loom_job_stage_done(stage);
 }
 

@@ -29,11 +29,12 @@ void loom_spilled_clear(loom_spilled *s) {
     *s = (loom_spilled){0};
 }
 
-loom_held_object *loom_spill_create(const loom_graph_stage *stage, bool made, loom_spilled *at, size_t n) {
+loom_held_object *loom_spill_create(const loom_graph_stage *stage, bool made, uint32_t n_classes, loom_spilled *at,
+                                    size_t n) {
     loom_held_object *object = loom_xcalloc(1, sizeof *object);
     object->references = 1;
     object->spill = loom_xcalloc(1, sizeof *object->spill);
-    *object->spill = (loom_spill){made, stage, n, at};
+    *object->spill = (loom_spill){made, stage, n_classes, n, at};
     for (size_t i = 0; i < n; i++) object->bytes += at[i].object->bytes;
     return object;
 }
@@ -63,20 +64,23 @@ static uint32_t position_of(const loom_graph_stage *stage, uint32_t param) {
     return i;
 }
 
-/* The class of blocks whose segments these are: classes are few. */
-static uint32_t class_of(loom_arena *arena, loom_blocks *b, const uint32_t *segments, size_t *capacity) {
-    for (uint32_t c = 0; c < b->n_classes; c++) {
-        if (memcmp(b->classes[c].segments, segments, b->n_streams * sizeof *segments) == 0) return c;
+/* The class of an object's elements among the reader's: each of the stage that spilled is one. `known`: by these, one
+ * more; 0: not met yet. */
+static loom_status *class_of(loom_arena *arena, loom_blocks *b, const loom_spill *spill, const loom_spilled *s,
+                             const uint32_t *params, uint32_t *known, uint32_t *class) {
+    if (!known[s->class]) {
+        uint32_t *segments = LOOM_NEW_ARRAY(arena, uint32_t, b->n_streams);
+        for (uint32_t k = 0; k < b->n_streams; k++) {
+            uint32_t at = position_of(spill->stage, params[k]);
+            if (at == spill->stage->n_streams)
+                return loom_error(LOOM_E_INTERNAL, "a stage reads a stream that was not spilled");
+            segments[k] = s->segments[at];
+        }
+        b->classes[b->n_classes++].segments = segments;
+        known[s->class] = b->n_classes;
     }
-    if (b->n_classes == *capacity) {
-        size_t grown = *capacity ? 2 * *capacity : 4;
-        b->classes = loom_arena_grow(arena, b->classes, *capacity, grown, sizeof *b->classes);
-        *capacity = grown;
-    }
-    uint32_t *copy = LOOM_NEW_ARRAY(arena, uint32_t, b->n_streams);
-    memcpy(copy, segments, b->n_streams * sizeof *segments);
-    b->classes[b->n_classes].segments = copy;
-    return b->n_classes++;
+    *class = known[s->class] - 1;
+    return NULL;
 }
 
 loom_status *loom_spill_blocks(loom_arena *arena, const loom_spill *spill, uint64_t batch, const uint32_t *params,
@@ -87,18 +91,13 @@ loom_status *loom_spill_blocks(loom_arena *arena, const loom_spill *spill, uint6
     b->streams = LOOM_NEW_ARRAY(arena, const Wire__Stream *, n_streams);
     if (n_streams) memcpy(b->streams, streams, n_streams * sizeof *streams);
     b->cuts = LOOM_NEW_ARRAY(arena, loom_cut, spill->n);
-    uint32_t *segments = LOOM_NEW_ARRAY(arena, uint32_t, n_streams);
-    size_t capacity = 0;
+    b->classes = LOOM_NEW_ARRAY(arena, loom_class, spill->n_classes);
+    uint32_t *known = LOOM_NEW_ARRAY(arena, uint32_t, spill->n_classes);
     for (size_t i = 0; i < spill->n; i++) {
         const loom_spilled *s = &spill->at[i];
-        for (uint32_t k = 0; k < n_streams; k++) {
-            uint32_t at = position_of(spill->stage, params[k]);
-            if (at == spill->stage->n_streams)
-                return loom_error(LOOM_E_INTERNAL, "a stage reads a stream that was not spilled");
-            segments[k] = s->segments[at];
-        }
+        uint32_t class;
         /* Of a batch without elements too: a plan tells what is made of none. */
-        uint32_t class = class_of(arena, b, segments, &capacity);
+        LOOM_TRY(class_of(arena, b, spill, s, params, known, &class));
         int64_t count, row = find_batch(s, batch, &count);
         if (count == 0) continue;
         int64_t n_blocks = (count - 1) / block + 1;

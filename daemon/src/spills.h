@@ -17,7 +17,8 @@
 /* Elements of one class, those of a batch together. */
 typedef struct loom_spilled {
     loom_held_object *object;
-    uint32_t *segments; /* by stream of the stage that spilled: one of the class */
+    uint32_t class;     /* of the stage that spilled */
+    uint32_t *segments; /* by stream of that stage: one of the class */
     size_t n_batches;
     uint64_t *batches, *counts; /* ascending; elements of each */
 } loom_spilled;
@@ -25,6 +26,7 @@ typedef struct loom_spilled {
 typedef struct loom_spill {
     bool made;
     const loom_graph_stage *stage; /* that spilled */
+    uint32_t n_classes;            /* of it */
     size_t n;
     loom_spilled *at;
 } loom_spill;
@@ -33,7 +35,8 @@ typedef struct loom_spill {
 LOOM_MUST_USE loom_status *loom_spilled_check(const Wire__TaskPart *part);
 void loom_spilled_clear(loom_spilled *spilled);
 /* A slot's value. Takes at[0..n), which is malloc'ed; none where it was not made. One reference. */
-loom_held_object *loom_spill_create(const loom_graph_stage *stage, bool made, loom_spilled *at, size_t n);
+loom_held_object *loom_spill_create(const loom_graph_stage *stage, bool made, uint32_t n_classes, loom_spilled *at,
+                                    size_t n);
 void loom_spill_destroy(loom_spill *spill); /* NULL is fine */
 /* The blocks of one batch for a stage over `params`, whose streams these are. */
 LOOM_MUST_USE loom_status *loom_spill_blocks(loom_arena *arena, const loom_spill *spill, uint64_t batch,

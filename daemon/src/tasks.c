@@ -206,6 +206,14 @@ void loom_task_progress(loom_worker *w, const Wire__TaskBeat *beat) {
     }
 }
 
+/* An output that another one, which was lost with its worker, has outlived. */
+static bool any_done(const loom_job_stage *stage) {
+    for (uint32_t i = 0; i < stage->graph->n_outputs; i++) {
+        if (stage->outputs[i].done) return true;
+    }
+    return false;
+}
+
 static void fold_failed(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
     int64_t at = done->has_failed_block ? (int64_t)done->failed_block : task->stretch.first + task->folded;
@@ -215,7 +223,11 @@ static void fold_failed(loom_task *task, const Wire__TaskDone *done) {
     if (back) loom_log_status(LOOM_LOG_DEBUG, back);
     task->seat->next = -1;
     if (done->status->code == LOOM_E_CANCELLED) return; /* a worker that is going: another one takes it */
-    if (loom_spill_of(stage)) {
+    if (loom_stage_spills(stage)) {
+        loom_spill_give_up(stage, done->status->message);
+        return;
+    }
+    if (loom_spill_of(stage) && !any_done(stage)) {
         loom_spill_read_all(stage);
         return;
     }

@@ -75,7 +75,7 @@ static loom_spilled spilled_of(uint32_t segment, size_t n, const uint64_t *batch
     loom_spilled s = {.object = loom_xcalloc(1, sizeof *s.object), .n_batches = n};
     s.object->references = 1;
     s.segments = loom_xcalloc(2, sizeof *s.segments);
-    s.segments[1] = segment;
+    s.segments[1] = s.class = segment;
     s.batches = loom_xcalloc(n + 1, sizeof *s.batches);
     s.counts = loom_xcalloc(n + 1, sizeof *s.counts);
     memcpy(s.batches, batches, n * sizeof *batches);
@@ -90,7 +90,7 @@ LOOM_TEST(spills, blocks_of_a_batch_are_cut_by_object) {
     at[0] = spilled_of(5, 2, (const uint64_t[]){0, 3}, (const uint64_t[]){2, 25});
     at[1] = spilled_of(6, 1, (const uint64_t[]){1}, (const uint64_t[]){9});
     at[2] = spilled_of(5, 3, (const uint64_t[]){0, 1, 3}, (const uint64_t[]){1, 1, 10});
-    loom_held_object *object = loom_spill_create(&stage, true, at, 3);
+    loom_held_object *object = loom_spill_create(&stage, true, 7, at, 3);
     loom_arena *arena = loom_arena_create(0);
     const Wire__Stream stream = WIRE__STREAM__INIT, *streams[] = {&stream};
     loom_blocks *b;
@@ -173,10 +173,10 @@ static loom_task *next_delta(const bench *b) {
     return NULL;
 }
 
-/* Each worker took a second to read its blocks. */
+/* Each worker took a second to read 100 elements. */
 static void run_to_deltas(bench *b) {
     bench_run(b, WIRE__TASK_KIND__DELTA);
-    for (size_t i = 0; i < b->stage->seats.n; i++) ((loom_seat *)b->stage->seats.at[i])->compute = 1;
+    for (size_t i = 0; i < b->stage->seats.n; i++) ((loom_seat *)b->stage->seats.at[i])->rate = 100;
 }
 
 static const loom_spill *spill_of(const bench *b) {
@@ -237,6 +237,23 @@ LOOM_TEST(spills, it_is_given_up_where_it_cannot_be_written) {
     Wire__Status status = WIRE__STATUS__INIT;
     status.code = LOOM_E_IO;
     status.message = (char *)"no room";
+    a.done.status = &status;
+    loom_task_done(&b->d, task->worker, &a.done);
+    LOOM_CHECK(!b->job->ending);
+    check_given_up(b);
+    bench_destroy(b);
+}
+
+/* Whose error it is shows when the element is met by who reads it. */
+LOOM_TEST(spills, it_is_given_up_where_an_element_fails) {
+    bench *b = create(10);
+    loom_task *task = bench_task(b->workers[0], WIRE__TASK_KIND__FOLD);
+    LOOM_CHECK(task);
+    answer a;
+    answer_begin(&a, task);
+    Wire__Status status = WIRE__STATUS__INIT;
+    status.code = LOOM_E_RUNTIME;
+    status.message = (char *)"an index outside";
     a.done.status = &status;
     loom_task_done(&b->d, task->worker, &a.done);
     LOOM_CHECK(!b->job->ending);

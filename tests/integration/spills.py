@@ -206,7 +206,20 @@ def segments_with_constants():
         raise Failed("off by %g" % off)
 
 
-tests = [by_one_worker, by_two_workers, all_resident, a_worker_is_killed_that_writes, a_worker_is_killed_that_reads, an_error_has_its_place]
+def given_up_while_blocks_are_served():
+    """Of a MeasurementSet, which workers do not read themselves: rows over a wide band are for nearly all planes, more than memory is for.
+    Who waits for blocks of a
+    lease that nobody wants any more goes on with others at once."""
+    ms_files.write(path("wide.ms"), [(np.linspace(1e8, 1e9, 24), np.full(24, 4e7))], [[9, 12]], [(0, 0)], [("f", 1.0, -0.5)],
+                   [(0, 0)] * 9000)
+    p = subprocess.Popen([exe("gridloom"), "image", path("wide.ms"), "--size", "700", "--scale", "28asec", "--epsilon", "1e-4", "-o",
+                          path("wide.fits"), "--memory", "32MiB", "--workers", "2", "--threads", "1", "--block", "512"],
+                         stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug"))
+    expect(end(p), "not spilled: elements written once for each of their batches take")
+
+
+tests = [by_one_worker, by_two_workers, all_resident, given_up_while_blocks_are_served,
+         a_worker_is_killed_that_writes, a_worker_is_killed_that_reads, an_error_has_its_place]
 if "tsan" not in os.environ["GRIDLOOM_BIN"]:  # these take minutes there, and have no threads of their own
     tests += [elements_of_all_batches, elements_of_different_lengths, segments_with_constants]
 run_all(tests)

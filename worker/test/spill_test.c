@@ -15,9 +15,14 @@ static loom_value *kept(void) {
 LOOM_TEST(spill, elements_stand_by_batch_in_order_once_each) {
     static const int64_t batch[] = {0, 0, 1, 1, 1, 1, 2, 2, 300}, row[] = {2, 3, 0, 2, 4, 5, 0, 4, 3};
     loom_value *v = kept(), *sorted;
-    LOOM_OK(loom_run_sort_spilled(v, &sorted));
+    LOOM_OK(loom_run_sort_spilled(v, UINT64_MAX, &sorted));
     LOOM_OK(loom_value_check(sorted));
     LOOM_CHECK_EQ_INT(sorted->n_leaves, 3);
+    /* 144 bytes of lists and 120 of columns, and these are written eleven sixths times again. */
+    loom_value *none;
+    LOOM_FAILS(loom_run_sort_spilled(v, 483, &none), LOOM_E_LIMIT);
+    LOOM_OK(loom_run_sort_spilled(v, 484, &none));
+    loom_value_unref(none);
     LOOM_CHECK_EQ_INT(sorted->leaves[0].extents[0], 9);
     for (int i = 0; i < 9; i++) {
         LOOM_CHECK_EQ_INT(((int64_t *)sorted->leaves[0].data)[i], batch[i]);
@@ -50,13 +55,13 @@ LOOM_TEST(spill, lists_of_batches_may_differ_in_length) {
     lists->lengths[1] = malloc(3 * sizeof(int64_t));
     memcpy(lists->lengths[1], (const int64_t[]){2, 0, 3}, 3 * sizeof(int64_t));
     v = value_add(v, "0/", LOOM_I32, 1, (const int64_t[]){3}, (const int32_t[]){10, 11, 12});
-    LOOM_OK(loom_run_sort_spilled(v, &sorted));
+    LOOM_OK(loom_run_sort_spilled(v, UINT64_MAX, &sorted));
     static const int32_t want[] = {10, 12, 10, 12};
     LOOM_CHECK_EQ_INT(sorted->leaves[1].n_data, 4);
     for (int i = 0; i < 4; i++) LOOM_CHECK_EQ_INT(((int32_t *)sorted->leaves[1].data)[i], want[i]);
     loom_value_unref(sorted);
     loom_value_unref(v);
     v = value_of("x", LOOM_F64, 1, (const int64_t[]){1}, (const double[]){1});
-    LOOM_FAILS(loom_run_sort_spilled(v, &sorted), LOOM_E_INTERNAL);
+    LOOM_FAILS(loom_run_sort_spilled(v, UINT64_MAX, &sorted), LOOM_E_INTERNAL);
     loom_value_unref(v);
 }

@@ -166,16 +166,24 @@ static bool has_stream(const loom_graph_stage *stage, uint32_t slot) {
     return false;
 }
 
+static bool is_list_of_batches(const loom_graph *g, uint32_t slot) {
+    if (slot >= g->n_slots || g->slots[slot].n_leaves != 1) return false;
+    return g->slots[slot].leaves[0].dtype == LOOM_I64 && g->slots[slot].leaves[0].depth == 2;
+}
+
 static loom_status *check_spills(const checker *c, uint32_t s, uint32_t loop) {
     const loom_graph_stage *stage = &c->g->stages[s];
     bool spills = stage->n_outputs == 1 && stage->outputs[0].kind == LOOM_OUT_SPILL;
+    if (spills && !is_list_of_batches(c->g, stage->outputs[0].slot))
+        return loom_error(LOOM_E_DATA, "graph: stage %u spills by what is no list of batches", s);
     if (spills && !is_scalar_slot(c, stage->saves, loop, LOOM_F64))
         return loom_error(LOOM_E_DATA, "graph: stage %u spills without saying what that saves", s);
     if (!spills && stage->saves)
         return loom_error(LOOM_E_DATA, "graph: stage %u saves traversals and does not spill", s);
     if (!stage->spilled && !stage->batch) return NULL;
     const loom_graph_stage *from = stage->spilled < c->g->n_slots ? c->spiller[stage->spilled] : NULL;
-    if (!from || !is_filled(c, stage->spilled, loop) || !is_scalar_slot(c, stage->batch, loop, LOOM_I64))
+    if (!from || stage->kind != LOOM_STAGE_TRAVERSAL || !is_filled(c, stage->spilled, loop) ||
+        !is_scalar_slot(c, stage->batch, loop, LOOM_I64))
         return loom_error(LOOM_E_DATA, "graph: stage %u reads a batch of what was not spilled", s);
     for (uint32_t i = 0; i < stage->n_streams; i++) {
         if (!has_stream(from, stage->streams[i]))

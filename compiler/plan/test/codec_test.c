@@ -318,6 +318,7 @@ LOOM_TEST(graph_check, spills) {
     SPILL_REFUSED(s[1].batch = 1); /* no i64 */
     SPILL_REFUSED(s[1].streams = other);
     SPILL_REFUSED(g->result = 4);
+    SPILL_REFUSED(s[1].kind = LOOM_STAGE_WHOLE);
     SPILL_REFUSED((s[1].n_inputs = 1, s[1].inputs = spill_slot)); /* which is no value */
     loom_arena_destroy(arena);
 }

@@ -15,6 +15,18 @@ static loom_status *find_entry(const loom_program *p, const char *name, uint32_t
     return NULL;
 }
 
+/* What cannot be cut is interpreted by one worker, in a form that it knows: without spills, which are for stages. */
+static loom_status *whole(loom_arena *arena, const loom_stage_request *q, uint32_t entry, const char *remark,
+                          loom_program **staged, loom_graph **graph) {
+    const char *none = NULL;
+    loom_program *simple = NULL, *normal = NULL;
+    loom_notes notes = {0};
+    LOOM_TRY(loom_simplify_function(arena, q->program, entry, q->specialise ? q->arguments : NULL, &simple));
+    LOOM_TRY(loom_normalise(arena, simple, q->memory, 0, &normal, &none, &notes));
+    if (normal) LOOM_TRY(loom_simplify_function(arena, normal, 0, NULL, &simple));
+    return loom_split_whole(arena, simple, 0, remark, staged, graph);
+}
+
 static loom_status *passes(loom_arena *arena, const loom_stage_request *q, loom_program **staged, loom_graph **graph) {
     uint32_t entry = 0;
     const char *remark = NULL;
@@ -26,7 +38,7 @@ static loom_status *passes(loom_arena *arena, const loom_stage_request *q, loom_
     if (!normal) return loom_split_whole(arena, simple, 0, remark, staged, graph);
     LOOM_TRY(loom_simplify_function(arena, normal, 0, NULL, &simple));
     LOOM_TRY(loom_split(arena, simple, staged, graph, &remark));
-    if (!*staged) return loom_split_whole(arena, simple, 0, remark, staged, graph);
+    if (!*staged) return whole(arena, q, entry, remark, staged, graph);
     (*graph)->n_remarks = notes.n;
     (*graph)->remarks = notes.at;
     return NULL;

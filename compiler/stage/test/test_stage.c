@@ -368,6 +368,23 @@ LOOM_TEST(stage, batches_are_spilled) {
     loom_value_unref(a[0]), loom_value_unref(a[1]), loom_value_unref(b[2]);
 }
 
+/* What is interpreted whole is sent as it is, and programs from outside have no spills. */
+LOOM_TEST(stage, whole_programs_have_no_spills) {
+    fixture f = open_text("entry main (n: i64) (xs: seq i64) : (i64, []i64) =\n"
+                          "  (group_seq n (\\x -> [x % 4]) xs (\\k ys -> k + fold_seq (+) 0 ys) |> fold_seq (+) 0,\n"
+                          "   from_seq (scan_seq (+) 0 xs))",
+                          1);
+    LOOM_CHECK_EQ_INT(f.graph->n_stages, 1);
+    LOOM_CHECK_EQ_INT(f.graph->stages[0].kind, LOOM_STAGE_WHOLE);
+    char *bytes;
+    size_t length;
+    loom_program *back;
+    LOOM_OK(loom_program_encode(f.staged, &bytes, &length));
+    LOOM_OK(loom_program_decode(f.arena, bytes, length, &back));
+    free(bytes);
+    loom_arena_destroy(f.arena);
+}
+
 LOOM_TEST(stage, batches_collected) {
     loom_value *a[2] = {scalar(LOOM_I64, 5), vector(LOOM_I64, 10, numbers)};
     const char *text =

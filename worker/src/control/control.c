@@ -284,11 +284,21 @@ static void on_open_run(loom_control *c, loom_incoming *in) {
     loom_feed_constants(c, run);
 }
 
+/* Leases of the run may be at work or wait for blocks, which nobody wants any more: of a stage that was given up. */
+static void stop_using(loom_control *c, loom_work_run *run) {
+    pthread_mutex_lock(&c->lock);
+    run->closed = true;
+    if (c->working && c->working->run == run) loom_executor_cancel(c->executor);
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
 static void on_close_run(loom_control *c, const Wire__CloseRun *close) {
     for (loom_work_run **at = &c->runs; *at; at = &(*at)->next) {
         loom_work_run *run = *at;
         if (run->id != close->run) continue;
         *at = run->next;
+        stop_using(c, run);
         loom_feed_forget(run);
         loom_item *item = loom_xcalloc(1, sizeof *item);
         item->kind = LOOM_ITEM_CLOSE_RUN;

@@ -105,6 +105,7 @@ typedef struct loom_work_run {
     loom_status *broken;        /* under lock: constants could not be had */
     double bytes_per_element;
     int64_t chunk_blocks; /* under lock; 0: not known yet */
+    bool closed;          /* under lock: the daemon has done with it */
     /* working thread */
     loom_run *run;
     struct loom_work_run *next_made, **made_at; /* in `made` of the control, if `run` is there */

@@ -276,7 +276,8 @@ static void append_chunk(loom_item *item, loom_chunk *chunk) {
 
 static bool needs_blocks(const loom_item *item) {
     return item->kind == LOOM_ITEM_TASK &&
-           (item->what == WIRE__TASK_KIND__FOLD || item->what == WIRE__TASK_KIND__WHOLE) && !item->job->closed;
+           (item->what == WIRE__TASK_KIND__FOLD || item->what == WIRE__TASK_KIND__WHOLE) && !item->job->closed &&
+           !item->run->closed;
 }
 
 static void fill_params(request *r) {

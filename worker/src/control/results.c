@@ -34,13 +34,13 @@ static char **spools_now(loom_control *c, size_t *n) {
     return spools;
 }
 
-/* What `values` are one after another: one value, unless they are collected. *shape is like what was written. */
-static loom_status *write_object(loom_control *c, loom_value *const *values, size_t n_values, loom_object *object,
-                                 loom_value **shape) {
+/* What `values` are one after another: one value, unless they are collected; in memory where the results that are there
+ * then take no more than `most` bytes. *shape is like what was written. */
+static loom_status *write_object(loom_control *c, loom_value *const *values, size_t n_values, uint64_t most,
+                                 loom_object *object, loom_value **shape) {
     size_t n_spools;
     char **spools = spools_now(c, &n_spools);
     loom_status *status = NULL;
-    uint64_t most = c->memory / LOOM_OBJECT_SHARE;
     if (n_values == 1) {
         status = loom_object_write((const char *const *)spools, n_spools, most, values[0], object);
         if (!status) *shape = loom_value_ref(values[0]);
@@ -80,15 +80,29 @@ static Wire__Object *note_part(loom_outcome *o, uint32_t output, int64_t first, 
     return wire;
 }
 
-loom_status *loom_results_join(loom_control *c, loom_outcome *o, uint32_t output, int64_t first, int64_t n,
-                               loom_value *const *values, size_t n_values) {
+static loom_status *add_object(loom_control *c, loom_outcome *o, uint32_t output, int64_t first, int64_t n,
+                               loom_value *const *values, size_t n_values, uint64_t most) {
     loom_object object;
     loom_value *shape;
-    LOOM_TRY(write_object(c, values, n_values, &object, &shape));
+    LOOM_TRY(write_object(c, values, n_values, most, &object, &shape));
     note_part(o, output, first, n, shape, object.bytes)->path = loom_arena_strdup(o->arena, object.path);
     free(object.path);
     loom_value_unref(shape);
     return NULL;
+}
+
+static uint64_t most_in_memory(const loom_control *c) {
+    return c->memory / LOOM_OBJECT_SHARE;
+}
+
+loom_status *loom_results_join(loom_control *c, loom_outcome *o, uint32_t output, int64_t first, int64_t n,
+                               loom_value *const *values, size_t n_values) {
+    return add_object(c, o, output, first, n, values, n_values, most_in_memory(c));
+}
+
+loom_status *loom_results_add_on_disk(loom_control *c, loom_outcome *o, uint32_t output, int64_t first, int64_t n,
+                                      loom_value *value) {
+    return add_object(c, o, output, first, n, &value, 1, 0);
 }
 
 loom_status *loom_results_add(loom_control *c, loom_outcome *o, uint32_t output, int64_t first, int64_t n,
@@ -156,7 +170,7 @@ static void write_resident(loom_control *c, loom_resident *r) {
              r->number);
     loom_object object;
     loom_value *shape;
-    r->lost = write_object(c, &r->value, 1, &object, &shape);
+    r->lost = write_object(c, &r->value, 1, most_in_memory(c), &object, &shape);
     if (!r->lost) {
         r->path = object.path;
         loom_value_unref(shape);

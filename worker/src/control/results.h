@@ -26,6 +26,9 @@ typedef struct loom_outcome {
 /* The value as an object of the answer: with blocks [first, first + n) inside. */
 LOOM_MUST_USE loom_status *loom_results_add(loom_control *c, loom_outcome *o, uint32_t output, int64_t first, int64_t n,
                                             loom_value *value);
+/* The same of what is as long as a stream: in a folder that is not memory, where there is one. */
+LOOM_MUST_USE loom_status *loom_results_add_on_disk(loom_control *c, loom_outcome *o, uint32_t output, int64_t first,
+                                                    int64_t n, loom_value *value);
 /* What `values` are one after another. */
 LOOM_MUST_USE loom_status *loom_results_join(loom_control *c, loom_outcome *o, uint32_t output, int64_t first,
                                              int64_t n, loom_value *const *values, size_t n_values);

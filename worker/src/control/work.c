@@ -87,7 +87,8 @@ static loom_status *source_of(loom_work_run *run, uint32_t stream, loom_source *
 static loom_status *gather_constants(loom_control *c, loom_work_run *run) {
     pthread_mutex_lock(&c->lock);
     c->waiting = true;
-    while (run->constants_pending && !run->job->closed && !c->stopping) pthread_cond_wait(&c->changed, &c->lock);
+    while (run->constants_pending && !run->closed && !run->job->closed && !c->stopping)
+        pthread_cond_wait(&c->changed, &c->lock);
     c->waiting = false;
     /* Kept: every task of the run fails for the same reason. */
     loom_status *status = loom_status_copy(run->broken);
@@ -281,18 +282,23 @@ static void send_outcome(loom_control *c, const loom_item *item, loom_outcome *o
 
 /* ---- blocks ---- */
 
+/* Under the lock: what comes of the task nobody waits for. */
+static bool is_unwanted(const loom_control *c, const loom_item *item) {
+    return c->stopping || item->job->closed || item->run->closed;
+}
+
 /* The next chunk of an item when it is there. NULL: the job was closed, or there are no more. */
 static loom_chunk *wait_chunk(loom_control *c, loom_item *item, loom_outcome *o) {
     double before = loom_seconds();
     pthread_mutex_lock(&c->lock);
     c->waiting = true;
-    while (!c->stopping && !item->job->closed && !(item->chunks && item->chunks->ready) &&
+    while (!is_unwanted(c, item) && !(item->chunks && item->chunks->ready) &&
            (item->chunks || item->planned < item->n_blocks)) {
         pthread_cond_wait(&c->changed, &c->lock);
     }
     c->waiting = false;
     loom_chunk *chunk = item->chunks;
-    if (c->stopping || item->job->closed) chunk = NULL;
+    if (is_unwanted(c, item)) chunk = NULL;
     if (chunk) item->chunks = chunk->next;
     pthread_mutex_unlock(&c->lock);
     o->done.wait += loom_seconds() - before;
@@ -303,7 +309,7 @@ static loom_chunk *wait_chunk(loom_control *c, loom_item *item, loom_outcome *o)
 /* Cancelled is what the daemon tries again elsewhere, so nothing else may be called that. */
 static loom_status *no_chunk(loom_control *c, const loom_item *item) {
     pthread_mutex_lock(&c->lock);
-    bool cancelled = c->stopping || item->job->closed;
+    bool cancelled = is_unwanted(c, item);
     pthread_mutex_unlock(&c->lock);
     if (cancelled) return loom_error(LOOM_E_CANCELLED, "cancelled");
     return loom_error(LOOM_E_INTERNAL, "the blocks of a task do not add up to its elements");
@@ -438,7 +444,7 @@ static loom_status *fold(loom_control *c, loom_item *item, loom_outcome *o) {
 /* How many elements there are of each batch: they stand in order. */
 static loom_status *put_spilled(loom_control *c, const loom_delta_part *from, uint32_t output, loom_value *value,
                                 loom_outcome *o) {
-    LOOM_TRY(loom_results_add(c, o, output, from->first_block, from->n_blocks, value));
+    LOOM_TRY(loom_results_add_on_disk(c, o, output, from->first_block, from->n_blocks, value));
     Wire__TaskPart *part = o->parts.at[o->parts.count - 1];
     const int64_t *batch = value->leaves[0].data;
     int64_t n = value->leaves[0].n_data, batches = 0;
@@ -685,7 +691,7 @@ static loom_item *begin_item(loom_control *c, bool *skip) {
     while (!c->queue && !c->stopping) pthread_cond_wait(&c->changed, &c->lock);
     loom_item *item = c->queue;
     c->working = item;
-    *skip = c->stopping || (item && item->job->closed);
+    *skip = c->stopping || (item && (item->job->closed || (item->kind == LOOM_ITEM_TASK && item->run->closed)));
     pthread_mutex_unlock(&c->lock);
     return item;
 }

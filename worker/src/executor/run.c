@@ -228,8 +228,12 @@ uint64_t loom_run_collected_bytes(const loom_run *run) {
     uint64_t bytes = 0;
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
         const loom_pieces *p = &run->outputs[j].pieces;
-        if (!loom_is_collected(run->stage->outputs[j].kind)) continue;
-        for (size_t i = 0; i < p->count; i++) bytes += p->at[i].value ? loom_value_bytes(p->at[i].value) : 0;
+        loom_output_kind kind = run->stage->outputs[j].kind;
+        if (!loom_is_collected(kind)) continue;
+        for (size_t i = 0; i < p->count; i++) {
+            const loom_value *value = p->at[i].value;
+            if (value) bytes += kind == LOOM_OUT_SPILL ? loom_run_spilled_bytes(value) : loom_value_bytes(value);
+        }
     }
     return bytes;
 }
@@ -268,10 +272,13 @@ static loom_status *take_run(loom_run *run, uint32_t output, const loom_piece *b
     return NULL;
 }
 
-static loom_status *sort_part(loom_value **value) {
+/* What is spilled may take this part of the memory while it is handed over: more is better read again. */
+#define SPILL_SHARE 4
+
+static loom_status *sort_part(const loom_run *run, loom_value **value) {
     loom_value *sorted;
     if (!*value) return NULL;
-    LOOM_TRY(loom_run_sort_spilled(*value, &sorted));
+    LOOM_TRY(loom_run_sort_spilled(*value, loom_memory_budget(run->executor->memory) / SPILL_SHARE, &sorted));
     loom_value_unref(*value);
     *value = sorted;
     return NULL;
@@ -284,7 +291,7 @@ static loom_status *fill_part(loom_run *run, loom_delta_part *part, const loom_p
         loom_run_output *output = &run->outputs[j];
         if (loom_output_ordered(output)) {
             LOOM_TRY(take_run(run, j, blocks, &part->outputs[j]));
-            if (output->kind == LOOM_OUT_SPILL) LOOM_TRY(sort_part(&part->outputs[j]));
+            if (output->kind == LOOM_OUT_SPILL) LOOM_TRY(sort_part(run, &part->outputs[j]));
         } else if (first_part && output->pieces.count) {
             part->outputs[j] = output->pieces.at[0].value;
             output->pieces.count = 0;

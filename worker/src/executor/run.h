@@ -77,8 +77,10 @@ void loom_pieces_clear(loom_pieces *pieces);
 /* What an output of kind SPILL keeps of a chunk: *batches, a list for each element, becomes these and the columns of
  * the streams. */
 LOOM_MUST_USE loom_status *loom_run_spill(const loom_run *run, loom_value *const *streams, loom_value **batches);
-/* What was kept, in order of the batches: what is handed over. */
-LOOM_MUST_USE loom_status *loom_run_sort_spilled(const loom_value *kept, loom_value **sorted);
+/* Bytes of it, and of what is made of it when it is handed over. */
+uint64_t loom_run_spilled_bytes(const loom_value *kept);
+/* What was kept, in order of the batches: what is handed over. LOOM_E_LIMIT where both take more than `most` bytes. */
+LOOM_MUST_USE loom_status *loom_run_sort_spilled(const loom_value *kept, uint64_t most, loom_value **sorted);
 
 /* ---- merge.c ---- */
 /* Joins b to a, a the earlier; consumes both. */

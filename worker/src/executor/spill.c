@@ -15,6 +15,7 @@
 
 /* A value of others' leaves, under names of its own. */
 typedef struct lenders {
+    uint64_t bytes; /* that it and what is made of it take */
     uint32_t n;
     loom_value *values[];
 } lenders;
@@ -46,7 +47,29 @@ static char *column_name(const loom_leaf *leaf, uint32_t slot) {
     return loom_xprintf("%" PRIu32 "/%s", slot, leaf->name);
 }
 
+/* Elements, and how often they are written. */
+static void count_places(const loom_leaf *lists, double *rows, double *written);
+
+/* All of it, and the columns as often again as an element is for a batch. */
+static uint64_t bytes_with_copies(const loom_value *kept) {
+    const loom_value columns = {.n_leaves = kept->n_leaves - 1, .leaves = kept->leaves + 1};
+    double rows, written, bytes = (double)loom_value_bytes(kept);
+    count_places(&kept->leaves[0], &rows, &written);
+    if (rows > 0) bytes += (double)loom_value_bytes(&columns) * written / rows;
+    return bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX / 2;
+}
+
+uint64_t loom_run_spilled_bytes(const loom_value *kept) {
+    return kept->release == release_borrowed ? ((const lenders *)kept->owner)->bytes : loom_value_bytes(kept);
+}
+
+static loom_status *check_lists(const loom_value *value) {
+    if (value->n_leaves && value->leaves[0].dtype == LOOM_I64 && value->leaves[0].depth == 2) return NULL;
+    return loom_error(LOOM_E_INTERNAL, "spilled elements without a list of batches each");
+}
+
 loom_status *loom_run_spill(const loom_run *run, loom_value *const *streams, loom_value **batches) {
+    LOOM_TRY(check_lists(*batches));
     uint32_t n_streams = run->stage->n_streams, n_leaves = (*batches)->n_leaves, at = 0;
     for (uint32_t s = 0; s < n_streams; s++) n_leaves += streams[s]->n_leaves;
     loom_value *made;
@@ -58,6 +81,7 @@ loom_status *loom_run_spill(const loom_run *run, loom_value *const *streams, loo
     for (uint32_t s = 0; s < n_streams; s++) borrow(made, &at, streams[s], column_name, run->stage->streams[s]);
     loom_value_unref(*batches);
     *batches = made;
+    l->bytes = bytes_with_copies(made);
     return NULL;
 }
 
@@ -104,12 +128,30 @@ static void sort_places(places *p) {
     free(other);
 }
 
+static int64_t rows_of(const loom_leaf *lists) {
+    return lists->extents[0] == LOOM_IRREGULAR ? lists->lengths[0][0] : lists->extents[0];
+}
+
+static int64_t length_of(const loom_leaf *lists, int64_t row) {
+    return lists->extents[1] == LOOM_IRREGULAR ? lists->lengths[1][row] : lists->extents[1];
+}
+
+/* Neighbours that are alike count once; others that are would be few. */
+static void count_places(const loom_leaf *lists, double *rows, double *written) {
+    const int64_t *batch = lists->data;
+    *rows = (double)rows_of(lists);
+    *written = 0;
+    for (int64_t row = 0; row < rows_of(lists); row++) {
+        int64_t n = length_of(lists, row);
+        for (int64_t i = 0; i < n; i++, batch++) *written += *batch >= 0 && (i == 0 || *batch != batch[-1]);
+    }
+}
+
 /* Of each element the batches that are none (-1) are dropped, and each other one counts once. */
 static void find_places(const loom_leaf *lists, places *p) {
     const int64_t *batch = lists->data;
-    int64_t rows = lists->extents[0] == LOOM_IRREGULAR ? lists->lengths[0][0] : lists->extents[0];
-    for (int64_t row = 0; row < rows; row++) {
-        int64_t n = lists->extents[1] == LOOM_IRREGULAR ? lists->lengths[1][row] : lists->extents[1];
+    for (int64_t row = 0; row < rows_of(lists); row++) {
+        int64_t n = length_of(lists, row);
         for (int64_t i = 0; i < n; i++, batch++) {
             if (*batch >= 0) add_place(p, *batch, row);
         }
@@ -152,9 +194,13 @@ static loom_status *gather(const places *p, const loom_value *columns, loom_valu
     return NULL;
 }
 
-loom_status *loom_run_sort_spilled(const loom_value *kept, loom_value **sorted) {
-    if (kept->n_leaves == 0 || kept->leaves[0].dtype != LOOM_I64 || kept->leaves[0].depth != 2)
-        return loom_error(LOOM_E_INTERNAL, "spilled elements without a list of batches each");
+loom_status *loom_run_sort_spilled(const loom_value *kept, uint64_t most, loom_value **sorted) {
+    LOOM_TRY(check_lists(kept));
+    uint64_t bytes = bytes_with_copies(kept);
+    if (bytes > most) {
+        return loom_error(LOOM_E_LIMIT, "elements written once for each of their batches take %llu bytes, at most %llu",
+                          (unsigned long long)bytes, (unsigned long long)most);
+    }
     places p = {0};
     find_places(&kept->leaves[0], &p);
     loom_value columns = {.n_leaves = kept->n_leaves - 1, .leaves = kept->leaves + 1};
@@ -171,6 +217,19 @@ static bool is_of(const char *column, uint32_t slot, const char **name) {
     unsigned long number = strtoul(column, &end, 10);
     *name = end + 1;
     return end != column && *end == '/' && number == slot;
+}
+
+/* Columns of the slots, as they stand in `spilled`; the leaves are borrowed, names too. */
+static loom_status *columns_of(const loom_value *spilled, const uint32_t *slots, uint32_t n_slots, loom_value *some) {
+    const char *name;
+    *some = (loom_value){.leaves = calloc((size_t)spilled->n_leaves + 1, sizeof *some->leaves)};
+    if (!some->leaves) return loom_error(LOOM_E_MEMORY, "no memory for spilled elements");
+    for (uint32_t i = 0; i < spilled->n_leaves; i++) {
+        bool wanted = false;
+        for (uint32_t s = 0; s < n_slots; s++) wanted = wanted || is_of(spilled->leaves[i].name, slots[s], &name);
+        if (wanted) some->leaves[some->n_leaves++] = spilled->leaves[i];
+    }
+    return NULL;
 }
 
 static loom_status *take_stream(loom_value *from, uint32_t slot, loom_value **stream) {
@@ -195,11 +254,12 @@ static loom_status *take_stream(loom_value *from, uint32_t slot, loom_value **st
 
 loom_status *loom_spill_read(const loom_value *spilled, int64_t from, int64_t count, const uint32_t *slots,
                              uint32_t n_streams, loom_value **streams) {
-    loom_value *slice;
+    loom_value some, *slice = NULL;
     if (from < 0 || count < 0 || from > INT64_MAX - count)
         return loom_error(LOOM_E_PROTOCOL, "a task over spilled elements that are not there");
-    LOOM_TRY(loom_value_slice(spilled, from, from + count, &slice));
-    loom_status *status = NULL;
+    LOOM_TRY(columns_of(spilled, slots, n_streams, &some));
+    loom_status *status = loom_value_slice(&some, from, from + count, &slice);
+    free(some.leaves);
     for (uint32_t s = 0; s < n_streams && !status; s++) status = take_stream(slice, slots[s], &streams[s]);
     loom_value_unref(slice);
     return status;
