@@ -8,6 +8,8 @@
 void loom_syn_error(syn_elab *e, loom_span span, const char *hint, const char *format, ...) LOOM_PRINTF(4, 5);
 void loom_syn_error_at(syn_elab *e, const syn_site *site, loom_span span, const char *hint, const char *format, ...)
     LOOM_PRINTF(5, 6);
+/* What is no error, but surely not meant. Nothing where the place is not the user's. */
+void loom_syn_warn(syn_elab *e, loom_span span, const char *hint, const char *format, ...) LOOM_PRINTF(4, 5);
 /* The span a node is given: code expanded from the prelude stands where the user asked for it. */
 loom_span loom_syn_place(const syn_elab *e, loom_span span);
 /* Where a wrong argument is underlined: itself where the user's text has it, else the whole application. */
@@ -80,6 +82,7 @@ syn_node *loom_syn_index(syn_elab *e, syn_node *array, uint32_t n, syn_value *co
                          loom_span span);
 syn_value **loom_syn_index_places(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_loop(syn_elab *e, const syn_exp *exp, syn_env *env);
+syn_value *loom_syn_elab_match(syn_elab *e, const syn_exp *exp, syn_env *env, const syn_rt *expected);
 syn_value *loom_syn_elab_update(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_update_field(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_range(syn_elab *e, const syn_exp *exp, syn_env *env);
@@ -97,6 +100,10 @@ typedef struct syn_annotations {
     syn_annotation *at;
     size_t count, capacity;
 } syn_annotations;
+/* Does the value have parts for this tuple or record pattern? Reports if not. */
+bool loom_syn_takes_apart(syn_elab *e, const syn_pat *pat, syn_value *value);
+/* A value for part i of a pattern that fits it. */
+syn_value *loom_syn_part_of(syn_elab *e, const syn_pat *pat, syn_value *value, uint32_t i);
 /* First walk: takes the pattern apart against the value, unifies its annotations and lists them in order. */
 void loom_syn_annotations(syn_elab *e, const syn_pat *pat, syn_value *value, syn_env *env, syn_annotations *list);
 /* Second walk: applies claims (`next` counts through the list) and binds the names. */

@@ -293,6 +293,7 @@ static syn_value *elab_one(syn_elab *e, const syn_exp *x, syn_env *env, const sy
     case E_UPDATE: return loom_syn_elab_update(e, x, env);
     case E_UPDATE_FIELD: return loom_syn_elab_update_field(e, x, env);
     case E_TYPED: return typed(e, x, env);
+    case E_MATCH: return loom_syn_elab_match(e, x, env, expected);
     default: return loom_syn_node_value(e, loom_syn_poison(e, x->span));
     }
 }

@@ -257,6 +257,7 @@ void loom_syn_parse(syn_context *c, const syn_tokens *tokens, bool prelude, syn_
     while (!loom_syn_is(p, T_END)) {
         p->decl_from = p->at;
         p->nesting = 0;
+        p->refutable = false;
         p->declaring = NULL;
         p->declared = false;
         if (setjmp(p->recover) == 0) {

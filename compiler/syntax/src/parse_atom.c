@@ -230,6 +230,19 @@ static syn_exp *parse_simple(syn_parser *p) {
     return e;
 }
 
+syn_exp *loom_syn_take_literal(syn_parser *p) {
+    uint32_t first = p->at;
+    if (loom_syn_is(p, T_TRUE) || loom_syn_is(p, T_FALSE)) return parse_simple(p);
+    bool negative = loom_syn_is_op(p, "-");
+    syn_token_kind number = loom_syn_ahead(p, negative ? 1 : 0)->kind;
+    if (number != T_INT && number != T_FLOAT) return NULL;
+    if (negative) {
+        loom_syn_mark(p, first, MARK_PREFIX);
+        loom_syn_next(p);
+    }
+    return parse_number(p, first, negative);
+}
+
 static bool starts_atom(const syn_parser *p) {
     switch (loom_syn_now(p)->kind) {
     case T_NAME:
@@ -347,7 +360,7 @@ static syn_exp *prefix_of(syn_parser *p) {
     case T_IF: return loom_syn_parse_if(p);
     case T_LOOP: return loom_syn_parse_loop(p);
     case T_BACKSLASH: return loom_syn_parse_lambda(p);
-    case T_MATCH: loom_syn_fail(p, loom_syn_now(p)->span, "use `if`", "`match` is not available in this version");
+    case T_MATCH: return loom_syn_parse_match(p);
     default: return parse_application(p);
     }
 }

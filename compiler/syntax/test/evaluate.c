@@ -192,3 +192,27 @@ LOOM_TEST(syntax_evaluate, genericity) {
                "entry main = poly [1, 2, 3] 2 == 11 && poly [1, 2, 3] 2f32 == 11 && poly [1] (complex 0 1) == 1");
     check_true("def twice f = f >-> f\nentry main = twice (+ 3) 1 == 7 && (twice (map (* 2)) [1, 2] |> sum) == 12");
 }
+
+/* The first case that fits, whatever the number of cases; the subject is evaluated once. */
+LOOM_TEST(syntax_evaluate, match) {
+    IS("map (\\x -> match x case 0 -> 10 case -1 -> 20 case n -> n + 1) [0, -1, 7]", "[10, 20, 8]");
+    IS("map (\\x -> match x case 0 -> 1 case 1 -> 2 case 2 -> 3 case 3 -> 4 case 4 -> 5 case _ -> 6) [4, 3, 2, 1, 0, "
+       "-1]",
+       "[5, 4, 3, 2, 1, 6]");
+    IS("map2 (\\x b -> match (x, b) case (0, true) -> 1 case (_, false) -> 2 case (1, _) -> 3 case (n, _) -> n)"
+       " [0, 5, 1, 9] [true, false, true, true]",
+       "[1, 2, 3, 9]");
+    IS("map (\\x -> match {a = x, b = (x > 2, x)} case {a = 1} -> 10 case {b = (true, y), a = _} -> y case {a} -> -a)"
+       " [1, 2, 3]",
+       "[10, -2, 3]");
+    IS("map (\\x -> match x case true -> 1 case false -> 2) [true, false]", "[1, 2]");
+    IS("map (\\x -> match x case 0.5 -> 1 case -0 -> 2 case 1e3 -> 3 case _ -> 4) [0.5, 0, 1000, f64.nan]",
+       "[1, 2, 3, 4]");
+    IS("map (\\x -> match x case 0 -> (match x + 1 case 1 -> 5 case _ -> 6) case _ -> 7) [0, 1]", "[5, 7]");
+    IS("match 3 case (x: i32) -> x + 1", "4");
+    IS("match ([1, 2], 0) case (xs, 0) -> xs case (xs, n) -> map (+ n) xs", "[1, 2]");
+    TRUE("match complex 1 0 case 1 -> true case _ -> false");
+    /* A branch that is not taken does not fail. */
+    TRUE("(match 0 case 0 -> 1 case n -> 1 / (n - n)) == 1");
+    check_fails("entry main =\n  let zero = 0\n  in match 1 / zero case _ -> true", 3);
+}
