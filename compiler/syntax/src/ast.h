@@ -104,6 +104,7 @@ typedef enum syn_exp_kind {
     E_UPDATE_FIELD, /* a with names... = b */
     E_TYPED,        /* a : type, a :> type (coerce set) */
     E_MATCH,        /* match a, cases */
+    E_BOUNDARY,     /* #name */
 } syn_exp_kind;
 
 /* One place between the brackets of an index: `i`, or `from:to:step` with parts left out. */

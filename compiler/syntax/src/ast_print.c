@@ -101,6 +101,7 @@ static const char *exp_name(const syn_exp *e) {
     case E_UPDATE_FIELD: return "update field";
     case E_TYPED: return e->flag ? "coerce" : "typed";
     case E_MATCH: return "match";
+    case E_BOUNDARY: return "boundary";
     }
     return "?";
 }

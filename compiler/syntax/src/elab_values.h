@@ -80,6 +80,9 @@ syn_value *loom_syn_qualified(syn_elab *e, loom_dtype at, syn_name *name, loom_s
 syn_value *loom_syn_field(syn_elab *e, syn_value *v, syn_name *name, loom_span span);
 syn_node *loom_syn_index(syn_elab *e, syn_node *array, uint32_t n, syn_value *const *places, const syn_index *index,
                          loom_span span);
+/* Of an array or a window. */
+syn_node *loom_syn_index_of(syn_elab *e, syn_value *v, uint32_t n, syn_value *const *places, const syn_index *index,
+                            loom_span span);
 syn_value **loom_syn_index_places(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_loop(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_match(syn_elab *e, const syn_exp *exp, syn_env *env, const syn_rt *expected);
@@ -156,6 +159,10 @@ syn_node *loom_syn_prim_call(syn_elab *e, loom_prim prim, loom_dtype at, uint32_
 syn_node *loom_syn_equal(syn_elab *e, bool negated, syn_node *a, syn_node *b, loom_span span);
 syn_node *loom_syn_convert(syn_elab *e, loom_dtype to, loom_dtype from, syn_node *x, loom_span span);
 syn_node *loom_syn_constant(syn_elab *e, syn_name *name, loom_dtype at, loom_span span); /* pi, inf, ...; or NULL */
+
+syn_value *loom_syn_boundary(syn_elab *e, const syn_exp *exp);
+syn_node *loom_syn_window_read(syn_elab *e, syn_window *w, uint32_t n, syn_value *const *places, const syn_index *index,
+                               loom_span span);
 
 /* ---- emission (emit.c) ---- */
 void loom_syn_defaults(syn_elab *e, syn_frame *frame);

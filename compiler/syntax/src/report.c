@@ -79,6 +79,10 @@ void loom_syn_found_seq(syn_elab *e, loom_span span, const char *name, uint32_t 
         {"reduce", "`fold_seq op ne xs`"},
         {"scan", "`scan_seq op ne xs`"},
         {"filter", "`filter_seq p xs`"},
+        {"partition", "`filter_seq p xs`, and another for the others"},
+        {"sort", "`sort (from_seq xs)`"},
+        {"sort_by", "`sort_by key (from_seq xs)`"},
+        {"stencil", "`stencil #clamp f (from_seq xs)`"},
         {"permute", "`permute_seq op dest is xs`"},
     };
     const syn_site *users = is_users(e, span) ? NULL : users_site(e, e->site);

@@ -48,6 +48,8 @@ LOOM_TEST(syntax_format, spaces) {
     check_format("def f a = 0 ..< a :> [3]i64", "def f a = 0..<a :> [3]i64\n");
     check_format("def f = - (- 1) - -2", "def f = -(-1) - -2\n");
     check_format("def f x = !x && ! (x)", "def f x = !x && !(x)\n");
+    check_format("def f xs=stencil  # clamp (\\w->w [- 1]) xs", "def f xs = stencil #clamp (\\w -> w [-1]) xs\n");
+    check_format("def f g=stencil(#constant  0)g", "def f g = stencil (#constant 0) g\n");
     check_format("def f x = (x:f32)", "def f x = (x : f32)\n");
 }
 
