@@ -88,7 +88,7 @@ static loom_status *scalar(leaf_reader *r) {
         return test_expected(&start, loom_arena_printf(r->arena, "a value of type %s", type_text(r->arena, dtype, 0)));
     }
     char shown[TEST_LONGEST_WORD + 1];
-    strcpy(shown, word);
+    memcpy(shown, word, sizeof shown);
     loom_dtype said = take_prefix(word);
     if (said == LOOM_DTYPES) said = take_suffix(word);
     if (said != LOOM_DTYPES && said != dtype) {
