@@ -693,6 +693,19 @@ LOOM_TEST(interp_sort, many) {
     done(&b);
 }
 
+LOOM_TEST(interp_sort, is_counted) {
+    built b = START("[](i64, bool)");
+    finish(&b, NODE(&b, SORT, "[]i64", 0, param(&b, 0)));
+    loom_interp_options options = {0};
+    loom_interp_counters c;
+    expect_with(&b, "[3, 1, 2, 0, 4]", &options, 1,
+                (const char *[]){"i64 [2, 1, 1, 0, 3]; bool [true, false, true, true, true]"}, &c);
+    LOOM_CHECK_EQ_INT(c.scalar_evaluations, 5 * 2 * 3);
+    LOOM_CHECK_EQ_INT(c.elements_moved, 5);
+    LOOM_CHECK_EQ_INT(c.steps, 1);
+    done(&b);
+}
+
 /* What sorting takes is asked for before it is done. */
 LOOM_TEST(interp_sort, limits) {
     built b = START("[]i64");
