@@ -42,7 +42,7 @@ typedef struct test_file {
 /* A case of an entry. */
 typedef struct trial {
     test_file *f;
-    const loom_test_case *c;
+    const loom_testing_case *c;
     uint32_t function, n_params;
     loom_type_id *types; /* of the parameters */
     loom_value **arguments;
@@ -97,18 +97,18 @@ static loom_status *fits(const char *path, loom_span span, const char *regex, co
 static void judge(trial *t, const char *how, loom_status *status, const loom_value *result) {
     char *text = status ? loom_status_text(status) : NULL, *why = NULL;
     bool is = false;
-    if (t->c->outcome == LOOM_TEST_ERROR && status) {
+    if (t->c->outcome == LOOM_TESTING_ERROR && status) {
         loom_status *wrong = fits(t->f->path, t->c->span, t->c->error, text, &is);
         if (wrong || !is)
             why = wrong ? loom_status_text(wrong)
                         : loom_xprintf("expected an error with `%s`, found: %s", t->c->error, text);
         loom_status_free(wrong);
-    } else if (t->c->outcome == LOOM_TEST_ERROR) {
+    } else if (t->c->outcome == LOOM_TESTING_ERROR) {
         why = loom_xprintf("expected an error with `%s`, found a value", t->c->error);
     } else if (status) {
         why = loom_xprintf("fails: %s", text);
     } else if (t->expected) {
-        why = loom_test_difference(t->expected, result, t->f->t->exact ? 0 : LOOM_TEST_TOLERANCE);
+        why = loom_testing_difference(t->expected, result, t->f->t->exact ? 0 : LOOM_TESTING_TOLERANCE);
     }
     if (why) trial_failed(t, how, why);
     free(why);
@@ -122,7 +122,7 @@ static void interpret(trial *t) {
     loom_value *result = NULL;
     loom_status *status = loom_interp_call(t->f->program->program, t->function, t->arguments, &options, &result, NULL);
     judge(t, "interpreted", status, result);
-    if (t->c->outcome == LOOM_TEST_AUTO && result) {
+    if (t->c->outcome == LOOM_TESTING_AUTO && result) {
         t->expected = result;
     } else {
         loom_value_unref(result);
@@ -190,13 +190,13 @@ static loom_status *read_case(trial *t) {
     const loom_program *p = t->f->program->program;
     uint64_t seed = (uint64_t)t->c->span.line << 32 | t->c->span.column;
     if (t->c->random) {
-        LOOM_TRY(loom_test_random(t->c->input, p, t->n_params, t->types, t->f->t->memory, seed, t->arguments));
+        LOOM_TRY(loom_testing_random(t->c->input, p, t->n_params, t->types, t->f->t->memory, seed, t->arguments));
     } else {
-        LOOM_TRY(loom_test_read(t->c->input, p, t->n_params, t->types, t->f->t->memory, t->arguments));
+        LOOM_TRY(loom_testing_read(t->c->input, p, t->n_params, t->types, t->f->t->memory, t->arguments));
     }
-    if (t->c->outcome != LOOM_TEST_VALUES) return NULL;
+    if (t->c->outcome != LOOM_TESTING_VALUES) return NULL;
     loom_type_id result = loom_client_result_type(p, t->function);
-    return loom_test_read(t->c->output, p, 1, &result, t->f->t->memory, &t->expected);
+    return loom_testing_read(t->c->output, p, 1, &result, t->f->t->memory, &t->expected);
 }
 
 static void free_trial(trial *t) {
@@ -213,7 +213,7 @@ static void tell(test_file *f, loom_status *status) {
     f->count.failed++;
 }
 
-static loom_status *run_case(test_file *f, const loom_test_case *c, uint32_t function) {
+static loom_status *run_case(test_file *f, const loom_testing_case *c, uint32_t function) {
     const loom_program *p = f->program->program;
     if (c->skipped) {
         f->count.skipped++;
@@ -238,7 +238,7 @@ static loom_status *run_case(test_file *f, const loom_test_case *c, uint32_t fun
     return status;
 }
 
-static loom_status *run_entry(test_file *f, const loom_test_block *b, const char *entry) {
+static loom_status *run_entry(test_file *f, const loom_testing_block *b, const char *entry) {
     uint32_t function;
     loom_status *unknown = loom_client_entry(f->program, entry, &function), *status = NULL;
     if (unknown) {
@@ -254,7 +254,7 @@ static loom_status *run_entry(test_file *f, const loom_test_block *b, const char
 
 /* ---- one file ---- */
 
-static bool must_not_compile(const loom_test_blocks *blocks, const loom_test_block **which) {
+static bool must_not_compile(const loom_testing_blocks *blocks, const loom_testing_block **which) {
     for (uint32_t i = 0; i < blocks->count; i++) {
         if (!blocks->at[i].error) continue;
         *which = &blocks->at[i];
@@ -263,7 +263,7 @@ static bool must_not_compile(const loom_test_blocks *blocks, const loom_test_blo
     return false;
 }
 
-static void judge_errors(test_file *f, const loom_test_block *b, const loom_status *status) {
+static void judge_errors(test_file *f, const loom_testing_block *b, const loom_status *status) {
     if (!status) {
         fail_at(f->path, b->span, "expected an error with `%s`, but the program compiles", b->error);
         f->count.failed++;
@@ -289,8 +289,8 @@ static void judge_errors(test_file *f, const loom_test_block *b, const loom_stat
     free(text);
 }
 
-static loom_status *run_blocks(test_file *f, const loom_test_blocks *blocks) {
-    const loom_test_block *wrong = NULL;
+static loom_status *run_blocks(test_file *f, const loom_testing_blocks *blocks) {
+    const loom_testing_block *wrong = NULL;
     bool must_fail = must_not_compile(blocks, &wrong);
     loom_status *status = must_fail ? loom_client_compile(f->program) : cli_compile(f->program);
     if (must_fail) {
@@ -303,7 +303,7 @@ static loom_status *run_blocks(test_file *f, const loom_test_blocks *blocks) {
         return NULL;
     }
     for (uint32_t i = 0; i < blocks->count && !status; i++) {
-        const loom_test_block *b = &blocks->at[i];
+        const loom_testing_block *b = &blocks->at[i];
         for (uint32_t k = 0; k < b->n_entries && !status; k++) status = run_entry(f, b, b->entries[k]);
     }
     return status;
@@ -323,9 +323,9 @@ static loom_status *read_and_run(test_file *f) {
         tell(f, status);
         return NULL;
     }
-    loom_test_blocks blocks;
+    loom_testing_blocks blocks;
     const loom_source_file *text = &f->program->files[0];
-    status = loom_test_parse(f->program->arena, f->path, text->text, text->length, &blocks);
+    status = loom_testing_parse(f->program->arena, f->path, text->text, text->length, &blocks);
     if (status) {
         tell(f, status);
         return NULL;

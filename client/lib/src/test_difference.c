@@ -115,7 +115,7 @@ static bool leaf_differs(const loom_leaf *expected, const loom_leaf *found, doub
     return false;
 }
 
-char *loom_test_difference(const loom_value *expected, const loom_value *found, double tolerance) {
+char *loom_testing_difference(const loom_value *expected, const loom_value *found, double tolerance) {
     if (expected->n_leaves != found->n_leaves) {
         return loom_xprintf("expected %u values, found %u", expected->n_leaves, found->n_leaves);
     }

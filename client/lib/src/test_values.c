@@ -15,7 +15,7 @@ typedef struct lengths {
 
 typedef struct leaf_reader {
     loom_arena *arena; /* scratch */
-    loom_test_text *t;
+    loom_testing_text *t;
     const loom_type_leaf *type;
     uint64_t bytes; /* limit */
     lengths level[LOOM_MAX_DEPTH];
@@ -81,7 +81,7 @@ static void as_in_c(char *word) {
 static loom_status *scalar(leaf_reader *r) {
     char word[TEST_LONGEST_WORD + 1];
     test_skip_blanks(r->t);
-    loom_test_text start = *r->t;
+    loom_testing_text start = *r->t;
     loom_dtype dtype = r->type->dtype;
     LOOM_TRY(test_word(r->t, word));
     if (!*word) {
@@ -115,7 +115,7 @@ static loom_status *scalar(leaf_reader *r) {
 
 /* `"text"`, an array of bytes. */
 static loom_status *string(leaf_reader *r, int64_t *count) {
-    loom_test_text start = *r->t;
+    loom_testing_text start = *r->t;
     test_next(r->t);
     for (*count = 0; test_now(r->t) != '"'; test_next(r->t), ++*count) {
         if (test_now(r->t) == '\\') test_next(r->t);
@@ -152,11 +152,11 @@ static loom_status *element(leaf_reader *r, uint32_t level) {
 /* `[2][0]i32`: extents and the type, which must be those of the leaf. */
 static loom_status *sized_type(leaf_reader *r, int64_t *extents) {
     test_skip_blanks(r->t);
-    loom_test_text start = *r->t;
+    loom_testing_text start = *r->t;
     char word[TEST_LONGEST_WORD + 1];
     uint32_t depth = 0;
     for (; test_take(r->t, '['); depth++) {
-        loom_test_text number = *r->t;
+        loom_testing_text number = *r->t;
         LOOM_TRY(test_word(r->t, word));
         char *end;
         long long extent = strtoll(word, &end, 10);
@@ -172,7 +172,8 @@ static loom_status *sized_type(leaf_reader *r, int64_t *extents) {
                       depth == 1 ? "" : "s", word);
 }
 
-static loom_status *make_sized(leaf_reader *r, const loom_test_text *start, const int64_t *extents, loom_leaf *leaf) {
+static loom_status *make_sized(leaf_reader *r, const loom_testing_text *start, const int64_t *extents,
+                               loom_leaf *leaf) {
     loom_status *status = loom_leaf_init(leaf, r->type->name, r->type->dtype, r->type->depth, extents, r->bytes);
     if (!status) return NULL;
     loom_status *placed = test_error(start, "%s", loom_status_message(status));
@@ -181,7 +182,7 @@ static loom_status *make_sized(leaf_reader *r, const loom_test_text *start, cons
 }
 
 /* `empty([0]i32)`, from past the word. */
-static loom_status *empty(leaf_reader *r, const loom_test_text *start, loom_leaf *leaf) {
+static loom_status *empty(leaf_reader *r, const loom_testing_text *start, loom_leaf *leaf) {
     int64_t extents[LOOM_MAX_DEPTH] = {0};
     bool none = false;
     if (!test_take(r->t, '(')) return test_expected(r->t, "`(` and the type of an array without elements");
@@ -220,9 +221,9 @@ static void to_leaf(leaf_reader *r, loom_leaf *leaf) {
     if (!leaf->data) leaf->data = loom_xcalloc(1, 16); /* no scalars */
 }
 
-static bool takes_word(loom_test_text *t, const char *expected) {
+static bool takes_word(loom_testing_text *t, const char *expected) {
     char word[TEST_LONGEST_WORD + 1];
-    loom_test_text ahead = *t;
+    loom_testing_text ahead = *t;
     loom_status *status = test_word(&ahead, word);
     bool same = !status && strcmp(word, expected) == 0;
     loom_status_free(status);
@@ -232,7 +233,7 @@ static bool takes_word(loom_test_text *t, const char *expected) {
 
 static loom_status *read_leaf(leaf_reader *r, loom_leaf *leaf) {
     test_skip_blanks(r->t);
-    loom_test_text start = *r->t;
+    loom_testing_text start = *r->t;
     if (r->type->depth && takes_word(r->t, "empty")) return empty(r, &start, leaf);
     LOOM_TRY(element(r, 0));
     to_leaf(r, leaf);
@@ -270,7 +271,7 @@ static loom_scalar random_scalar(loom_dtype dtype, uint64_t *state) {
 /* A type with its lengths, or a scalar as it is: `random input { 10i64 [10]f32 }`. */
 static loom_status *random_leaf(leaf_reader *r, uint64_t *state, loom_leaf *leaf) {
     test_skip_blanks(r->t);
-    loom_test_text start = *r->t;
+    loom_testing_text start = *r->t;
     int c = test_now(r->t);
     bool given = r->type->depth == 0 && c >= 0 && (isdigit(c) || c == '-');
     if (given) return read_leaf(r, leaf);
@@ -292,7 +293,7 @@ typedef struct source {
     uint64_t state;
 } source;
 
-static loom_status *read_value(loom_arena *arena, loom_test_text *t, const loom_program *p, loom_type_id type,
+static loom_status *read_value(loom_arena *arena, loom_testing_text *t, const loom_program *p, loom_type_id type,
                                uint64_t bytes, source *s, loom_value **made) {
     loom_type_leaf *leaves;
     uint32_t n = loom_type_leaves(p, arena, type, &leaves);
@@ -317,7 +318,7 @@ static loom_status *read_value(loom_arena *arena, loom_test_text *t, const loom_
     return NULL;
 }
 
-static loom_status *read_values(loom_test_text text, const loom_program *p, uint32_t n, const loom_type_id *types,
+static loom_status *read_values(loom_testing_text text, const loom_program *p, uint32_t n, const loom_type_id *types,
                                 uint64_t bytes, source *s, loom_value **values) {
     loom_arena *arena = loom_arena_create(0);
     loom_status *status = NULL;
@@ -335,14 +336,14 @@ static loom_status *read_values(loom_test_text text, const loom_program *p, uint
     return status;
 }
 
-loom_status *loom_test_read(loom_test_text text, const loom_program *p, uint32_t n, const loom_type_id *types,
-                            uint64_t bytes, loom_value **values) {
+loom_status *loom_testing_read(loom_testing_text text, const loom_program *p, uint32_t n, const loom_type_id *types,
+                               uint64_t bytes, loom_value **values) {
     source s = {0};
     return read_values(text, p, n, types, bytes, &s, values);
 }
 
-loom_status *loom_test_random(loom_test_text text, const loom_program *p, uint32_t n, const loom_type_id *types,
-                              uint64_t bytes, uint64_t seed, loom_value **values) {
+loom_status *loom_testing_random(loom_testing_text text, const loom_program *p, uint32_t n, const loom_type_id *types,
+                                 uint64_t bytes, uint64_t seed, loom_value **values) {
     source s = {.random = true, .state = seed};
     return read_values(text, p, n, types, bytes, &s, values);
 }

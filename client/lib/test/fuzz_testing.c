@@ -22,7 +22,7 @@ static loom_client_program *types(void) {
 static void check(loom_status *status, loom_value **values) {
     for (uint32_t i = 0; i < PARAMETERS && !status; i++) {
         loom_status *broken = loom_value_check(values[i]);
-        if (broken || loom_test_difference(values[i], values[i], 0)) abort();
+        if (broken || loom_testing_difference(values[i], values[i], 0)) abort();
         loom_value_unref(values[i]);
     }
     loom_status_free(status);
@@ -34,15 +34,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     loom_type_id wanted[PARAMETERS];
     for (uint32_t i = 0; i < PARAMETERS; i++) wanted[i] = loom_client_param_type(p, 0, i);
     loom_arena *arena = loom_arena_create((size_t)1 << 28);
-    loom_test_blocks blocks = {0};
-    loom_status *status = loom_test_parse(arena, "fuzz", (const char *)data, size, &blocks);
+    loom_testing_blocks blocks = {0};
+    loom_status *status = loom_testing_parse(arena, "fuzz", (const char *)data, size, &blocks);
     for (uint32_t b = 0; b < blocks.count && !status; b++) {
         for (uint32_t c = 0; c < blocks.at[b].n_cases; c++) {
-            const loom_test_case *one = &blocks.at[b].cases[c];
+            const loom_testing_case *one = &blocks.at[b].cases[c];
             loom_value *values[PARAMETERS] = {NULL};
             if (one->skipped) continue;
-            check(one->random ? loom_test_random(one->input, p, PARAMETERS, wanted, 4096, 1, values)
-                              : loom_test_read(one->input, p, PARAMETERS, wanted, 4096, values),
+            check(one->random ? loom_testing_random(one->input, p, PARAMETERS, wanted, 4096, 1, values)
+                              : loom_testing_read(one->input, p, PARAMETERS, wanted, 4096, values),
                   values);
         }
     }

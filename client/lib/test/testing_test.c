@@ -5,16 +5,16 @@
 
 /* ---- blocks ---- */
 
-static loom_test_blocks parse(loom_arena *arena, const char *text) {
-    loom_test_blocks blocks = {0};
-    LOOM_OK(loom_test_parse(arena, "t.weft", text, strlen(text), &blocks));
+static loom_testing_blocks parse(loom_arena *arena, const char *text) {
+    loom_testing_blocks blocks = {0};
+    LOOM_OK(loom_testing_parse(arena, "t.weft", text, strlen(text), &blocks));
     return blocks;
 }
 
 static void refuses(const char *text, const char *part, unsigned line, unsigned column) {
     loom_arena *arena = loom_arena_create(0);
-    loom_test_blocks blocks;
-    loom_status *status = loom_test_parse(arena, "t.weft", text, strlen(text), &blocks);
+    loom_testing_blocks blocks;
+    loom_status *status = loom_testing_parse(arena, "t.weft", text, strlen(text), &blocks);
     LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_DATA);
     LOOM_CHECK_HAS(loom_status_message(status), part);
     LOOM_CHECK_EQ_INT(loom_status_span(status).line, line);
@@ -25,7 +25,7 @@ static void refuses(const char *text, const char *part, unsigned line, unsigned 
 
 LOOM_TEST(testing_blocks, cases_and_outcomes) {
     loom_arena *arena = loom_arena_create(0);
-    loom_test_blocks b =
+    loom_testing_blocks b =
         parse(arena, "-- Says something.\n--\n-- ==\n-- entry: f  g\n-- tags { no_x }\n"
                      "-- input { 1\n--   2 } output { 3 }\n"
                      "--\"first\" compiled random input { [10]i32 }\n-- auto output\n"
@@ -34,18 +34,18 @@ LOOM_TEST(testing_blocks, cases_and_outcomes) {
                      "-- script input { gen 1 } output { 2 }\n-- structure gpu { Map 1 }\n-- input { }\n"
                      "def f = 1\n-- words\n  -- ==\r\n-- error:\nentry main = 2");
     LOOM_CHECK_EQ_INT(b.count, 2);
-    const loom_test_block *one = &b.at[0], *two = &b.at[1];
+    const loom_testing_block *one = &b.at[0], *two = &b.at[1];
     LOOM_CHECK(one->n_entries == 2 && one->n_cases == 7 && !one->error);
     LOOM_CHECK_STR(one->entries[0], "f");
     LOOM_CHECK_STR(one->entries[1], "g");
-    const loom_test_case *c = one->cases;
-    LOOM_CHECK(c[0].outcome == LOOM_TEST_VALUES && c[0].span.line == 6 && c[0].span.column == 4 && !c[0].random);
-    LOOM_CHECK(c[1].outcome == LOOM_TEST_AUTO && c[1].random && !c[1].skipped);
+    const loom_testing_case *c = one->cases;
+    LOOM_CHECK(c[0].outcome == LOOM_TESTING_VALUES && c[0].span.line == 6 && c[0].span.column == 4 && !c[0].random);
+    LOOM_CHECK(c[1].outcome == LOOM_TESTING_AUTO && c[1].random && !c[1].skipped);
     LOOM_CHECK_STR(c[1].name, "first");
-    LOOM_CHECK(c[2].outcome == LOOM_TEST_ERROR && !c[2].name);
+    LOOM_CHECK(c[2].outcome == LOOM_TESTING_ERROR && !c[2].name);
     LOOM_CHECK_STR(c[2].error, "index [0-9]+");
     LOOM_CHECK(c[3].skipped && c[4].skipped && c[5].skipped && !c[6].skipped);
-    LOOM_CHECK(c[6].outcome == LOOM_TEST_RUNS);
+    LOOM_CHECK(c[6].outcome == LOOM_TESTING_RUNS);
     LOOM_CHECK_STR(two->error, "");
     LOOM_CHECK(two->n_cases == 0 && two->n_entries == 1 && two->span.line == 19);
     LOOM_CHECK_STR(two->entries[0], "main");
@@ -86,14 +86,14 @@ static entry compile(const char *parameters) {
     return e;
 }
 
-static loom_test_text values_text(const char *values) {
-    return (loom_test_text){"t.weft", values, strlen(values), 0, 1, 1};
+static loom_testing_text values_text(const char *values) {
+    return (loom_testing_text){"t.weft", values, strlen(values), 0, 1, 1};
 }
 
 static void cannot_read(const char *parameters, const char *values, const char *part, unsigned column) {
     entry e = compile(parameters);
     loom_value *made[8] = {NULL};
-    loom_status *status = loom_test_read(values_text(values), e.program->program, e.n, e.types, 1 << 20, made);
+    loom_status *status = loom_testing_read(values_text(values), e.program->program, e.n, e.types, 1 << 20, made);
     LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_DATA);
     LOOM_CHECK_HAS(loom_status_message(status), part);
     LOOM_CHECK_EQ_INT(loom_status_span(status).column, column);
@@ -105,10 +105,10 @@ static void cannot_read(const char *parameters, const char *values, const char *
 static void reads_alike(const char *parameters, const char *values, const char *other) {
     entry e = compile(parameters);
     loom_value *a[8], *b[8];
-    LOOM_OK(loom_test_read(values_text(values), e.program->program, e.n, e.types, 1 << 20, a));
-    LOOM_OK(loom_test_read(values_text(other), e.program->program, e.n, e.types, 1 << 20, b));
+    LOOM_OK(loom_testing_read(values_text(values), e.program->program, e.n, e.types, 1 << 20, a));
+    LOOM_OK(loom_testing_read(values_text(other), e.program->program, e.n, e.types, 1 << 20, b));
     for (uint32_t i = 0; i < e.n; i++) {
-        char *why = loom_test_difference(a[i], b[i], 0);
+        char *why = loom_testing_difference(a[i], b[i], 0);
         if (why) loom_test_fail(__FILE__, __LINE__, "%s and %s: %s", values, other, why);
         loom_value_unref(a[i]);
         loom_value_unref(b[i]);
@@ -119,8 +119,8 @@ static void reads_alike(const char *parameters, const char *values, const char *
 LOOM_TEST(testing_values, forms) {
     entry e = compile("(a: [][]i32) (t: (bool, f32)) (s: seq u8)");
     loom_value *v[8];
-    LOOM_OK(loom_test_read(values_text(" [[1, -2i32],\n--[3]] true 2.5 [7u8,8]}"), e.program->program, e.n, e.types,
-                           1 << 20, v));
+    LOOM_OK(loom_testing_read(values_text(" [[1, -2i32],\n--[3]] true 2.5 [7u8,8]}"), e.program->program, e.n, e.types,
+                              1 << 20, v));
     const loom_leaf *a = &v[0]->leaves[0];
     LOOM_CHECK(a->depth == 2 && a->extents[0] == 2 && a->extents[1] == LOOM_IRREGULAR && a->n_data == 3);
     LOOM_CHECK(a->lengths[1][0] == 2 && a->lengths[1][1] == 1 && ((const int32_t *)a->data)[1] == -2);
@@ -171,18 +171,18 @@ LOOM_TEST(testing_values, at_random) {
     const loom_program *p = e.program->program;
     loom_value *v[8], *w[8], *other[8];
     const char *types = "*[3][4]i16 7i64 [1000i64]f32 [10]bool [10]f64}";
-    LOOM_OK(loom_test_random(values_text(types), p, e.n, e.types, 1 << 20, 1, v));
-    LOOM_OK(loom_test_random(values_text(types), p, e.n, e.types, 1 << 20, 1, w));
-    LOOM_OK(loom_test_random(values_text(types), p, e.n, e.types, 1 << 20, 2, other));
+    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, 1 << 20, 1, v));
+    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, 1 << 20, 1, w));
+    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, 1 << 20, 2, other));
     LOOM_CHECK(v[0]->leaves[0].n_data == 12 && *(const int64_t *)v[1]->leaves[0].data == 7);
     for (int i = 0; i < 1000; i++) {
         float x = ((const float *)v[2]->leaves[0].data)[i];
         LOOM_CHECK(x >= 0 && x < 1);
     }
     for (uint32_t i = 0; i < e.n; i++) {
-        LOOM_CHECK(!loom_test_difference(v[i], w[i], 0));
+        LOOM_CHECK(!loom_testing_difference(v[i], w[i], 0));
         if (i == 0) {
-            char *why = loom_test_difference(v[i], other[i], 0);
+            char *why = loom_testing_difference(v[i], other[i], 0);
             LOOM_CHECK(why);
             free(why);
         }
@@ -190,8 +190,8 @@ LOOM_TEST(testing_values, at_random) {
         loom_value_unref(w[i]);
         loom_value_unref(other[i]);
     }
-    loom_status *status = loom_test_random(values_text("[9000000000000000000][9]i16 1 [1]f32 [1]bool [1]f64}"), p, e.n,
-                                           e.types, 1 << 20, 1, v);
+    loom_status *status = loom_testing_random(values_text("[9000000000000000000][9]i16 1 [1]f32 [1]bool [1]f64}"), p,
+                                              e.n, e.types, 1 << 20, 1, v);
     LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_DATA);
     loom_status_free(status);
     loom_client_program_free(e.program);
@@ -202,9 +202,9 @@ LOOM_TEST(testing_values, at_random) {
 static void differs(const char *parameter, const char *expected, const char *found, double tolerance, const char *why) {
     entry e = compile(parameter);
     loom_value *a, *b;
-    LOOM_OK(loom_test_read(values_text(expected), e.program->program, 1, e.types, 1 << 20, &a));
-    LOOM_OK(loom_test_read(values_text(found), e.program->program, 1, e.types, 1 << 20, &b));
-    char *said = loom_test_difference(a, b, tolerance);
+    LOOM_OK(loom_testing_read(values_text(expected), e.program->program, 1, e.types, 1 << 20, &a));
+    LOOM_OK(loom_testing_read(values_text(found), e.program->program, 1, e.types, 1 << 20, &b));
+    char *said = loom_testing_difference(a, b, tolerance);
     if (!why) {
         if (said) loom_test_fail(__FILE__, __LINE__, "%s and %s: %s", expected, found, said);
     } else {

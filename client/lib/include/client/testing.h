@@ -24,61 +24,61 @@
 #include "compiler/ir/core.h"
 
 /* A place in a block of comments, read from there to the block's end; the marks `--` of further lines are no text. */
-typedef struct loom_test_text {
+typedef struct loom_testing_text {
     const char *file; /* its name, for messages */
     const char *text; /* of the file */
     size_t length, at;
     uint32_t line, column;
-} loom_test_text;
+} loom_testing_text;
 
-typedef enum loom_test_outcome {
-    LOOM_TEST_RUNS,   /* nothing is said of the result */
-    LOOM_TEST_VALUES, /* `output { ... }` */
-    LOOM_TEST_AUTO,   /* `auto output`: compiled as interpreted */
-    LOOM_TEST_ERROR   /* `error: regex` */
-} loom_test_outcome;
+typedef enum loom_testing_outcome {
+    LOOM_TESTING_RUNS,   /* nothing is said of the result */
+    LOOM_TESTING_VALUES, /* `output { ... }` */
+    LOOM_TESTING_AUTO,   /* `auto output`: compiled as interpreted */
+    LOOM_TESTING_ERROR   /* `error: regex` */
+} loom_testing_outcome;
 
-typedef struct loom_test_case {
-    loom_span span;               /* of the word `input` */
-    const char *name;             /* "in quotes" before it, or NULL */
-    bool random;                  /* `input` has types */
-    const char *skipped;          /* why it is not run, or NULL */
-    loom_test_text input, output; /* from within the braces */
-    loom_test_outcome outcome;
+typedef struct loom_testing_case {
+    loom_span span;                  /* of the word `input` */
+    const char *name;                /* "in quotes" before it, or NULL */
+    bool random;                     /* `input` has types */
+    const char *skipped;             /* why it is not run, or NULL */
+    loom_testing_text input, output; /* from within the braces */
+    loom_testing_outcome outcome;
     const char *error; /* regular expression, "": any */
-} loom_test_case;
+} loom_testing_case;
 
-typedef struct loom_test_block {
+typedef struct loom_testing_block {
     loom_span span;
     const char **entries; /* `main` where none is named */
     uint32_t n_entries;
     const char *error; /* not NULL: the program must not compile, with this error */
-    loom_test_case *cases;
+    loom_testing_case *cases;
     uint32_t n_cases;
-} loom_test_block;
+} loom_testing_block;
 
-typedef struct loom_test_blocks {
-    loom_test_block *at;
+typedef struct loom_testing_blocks {
+    loom_testing_block *at;
     uint32_t count;
-} loom_test_blocks;
+} loom_testing_blocks;
 
 /* All blocks of a text. `name` and `text` must outlive them. */
-LOOM_MUST_USE loom_status *loom_test_parse(loom_arena *arena, const char *name, const char *text, size_t length,
-                                           loom_test_blocks *blocks);
+LOOM_MUST_USE loom_status *loom_testing_parse(loom_arena *arena, const char *name, const char *text, size_t length,
+                                              loom_testing_blocks *blocks);
 
 /* Values of these types, up to the closing brace: values[i] has the leaves of types[i]. `bytes` bounds each leaf. */
-LOOM_MUST_USE loom_status *loom_test_read(loom_test_text text, const loom_program *p, uint32_t n,
-                                          const loom_type_id *types, uint64_t bytes, loom_value **values);
+LOOM_MUST_USE loom_status *loom_testing_read(loom_testing_text text, const loom_program *p, uint32_t n,
+                                             const loom_type_id *types, uint64_t bytes, loom_value **values);
 /* The same from a list of types, `[100]i32 f64`, filled at random: whole ranges of integers, floats from 0 to 1. Equal
  * seeds give equal values. */
-LOOM_MUST_USE loom_status *loom_test_random(loom_test_text text, const loom_program *p, uint32_t n,
-                                            const loom_type_id *types, uint64_t bytes, uint64_t seed,
-                                            loom_value **values);
+LOOM_MUST_USE loom_status *loom_testing_random(loom_testing_text text, const loom_program *p, uint32_t n,
+                                               const loom_type_id *types, uint64_t bytes, uint64_t seed,
+                                               loom_value **values);
 
 /* As Futhark's: a float may be off by 0.002 of the largest magnitude of its array, or of 1 where that is smaller. */
-#define LOOM_TEST_TOLERANCE 0.002
+#define LOOM_TESTING_TOLERANCE 0.002
 /* NULL where `found` is what is expected: shapes and integers exactly, floats within the tolerance (0: equal), NaN
  * where NaN is. Else what differs first, in words; malloc'ed. */
-char *loom_test_difference(const loom_value *expected, const loom_value *found, double tolerance);
+char *loom_testing_difference(const loom_value *expected, const loom_value *found, double tolerance);
 
 #endif
