@@ -41,12 +41,14 @@ static const struct {
     [LOOM_E_LIMIT] = {"limit", 65},
     [LOOM_E_MEMORY] = {"memory", 71},
     [LOOM_E_CANCELLED] = {"cancelled", 130},
+    [LOOM_E_FAILED] = {"failed", 1},
 };
 
 static const struct {
     int exit;
     const char *meaning;
 } exits[] = {
+    {1, "a test did not pass"},
     {64, "the command line makes no sense"},
     {65, "the input is there but wrong: not an observation, truncated, all flagged, a Weft error, a claim that fails"},
     {66, "an input is not there or cannot be read"},

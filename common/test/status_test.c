@@ -116,6 +116,7 @@ LOOM_TEST(status, codes_are_pinned) {
         {LOOM_E_LIMIT, "limit", 65},
         {LOOM_E_MEMORY, "memory", 71},
         {LOOM_E_CANCELLED, "cancelled", 130},
+        {LOOM_E_FAILED, "failed", 1},
     };
     LOOM_CHECK_EQ_INT(sizeof pinned / sizeof *pinned, LOOM_E_LAST);
     for (int i = 0; i < LOOM_E_LAST; i++) {

@@ -2,20 +2,28 @@
 from .terms import A, COMPLEX, E, I64, INTS, T, simple
 
 
+def inner_type(t, levels):
+    for _ in range(levels):
+        t = t.element
+    return t
+
+
 class Arrays:
     def array_rules(self, t):
         e = t.element
         rules = [(4, self.a_map), (2, self.a_generate), (0.7, self.a_reverse), (0.7, self.a_rotate), (0.7, self.a_scan),
                  (1, self.a_slice), (0.7, self.a_gather), (0.7, self.a_backpermute), (1, self.a_permute), (0.4, self.a_update),
-                 (0.4, self.a_replicate), (0.3, self.a_zip_index), (0.3, self.a_imap), (0.3, self.a_scatter), (0.3, self.a_claim)]
+                 (0.4, self.a_replicate), (0.3, self.a_zip_index), (0.3, self.a_imap), (0.3, self.a_scatter), (0.3, self.a_claim),
+                 (0.7, self.a_stencil)]
         if e.scalar and e.name in INTS:
             rules.append((0.5, self.a_iota))
         if t.dim.isdigit() and 0 < int(t.dim) < 5:
             rules.append((1.5, self.a_literal))
+        rules.append((0.7 if self.irregular else 0.06, self.a_sort))  # what is sorted is interpreted
         if e.tuple:
             rules.append((1.5, self.a_zip))
         if e.array:
-            rules += [(1, self.a_transpose), (1, self.a_unflatten), (1.5, self.a_generate_2d), (0.5, self.a_backpermute_2d), (1, self.a_permute_2d)]
+            rules += [(1, self.a_transpose), (1, self.a_unflatten), (1.5, self.a_generate_2d), (0.7, self.a_stencil_2d), (0.5, self.a_backpermute_2d), (1, self.a_permute_2d)]
         leaf = e
         while leaf.array:
             leaf = leaf.element
@@ -144,6 +152,45 @@ class Arrays:
             f.reverse()
         xs = self.expr(A(d, A(e, t.element.element)), c.down())
         return E(t, "(backpermute ", self.expr(t, c.down()), " (\\(%s, %s) -> (" % (i, j), f[0], ", ", f[1], ")) ", xs, ")")
+
+    def stencil(self, t, c, u, dims):
+        """Elements of type t from windows over an array of u with these extents: values that are read are named first."""
+        r = self.r
+        w, inner, reads = self.name("w"), c.bind(inside=True), []
+        boundary = r.choice(["#clamp", "#mirror", "#wrap", None])
+        for _ in range(r.choice([1, 2, 2, 3])):
+            x = self.name()
+            reads += ["let %s = %s[" % (x, w)]
+            for k in range(len(dims)):
+                near = r.random() < 0.85
+                reads += [", " if k else "", E(I64, str(r.randint(-2, 2))) if near else self.expr(I64, c.bind(inside=True).ex().down())]
+            reads += ["] "]
+            inner = inner.bind(**{x: (u, c.exact)})
+        xs = u
+        for d in reversed(dims):
+            xs = A(d, xs)
+        around = [boundary] if boundary else ["(#constant ", self.leaf(u, c), ")"]
+        return E(t, "(stencil ", *around, " (\\%s -> " % w, *reads, "in ", self.expr(inner_type(t, len(dims)), inner.down()), ") ",
+                 self.expr(xs, c.down()), ")")
+
+    def a_stencil(self, t, c):
+        return self.stencil(t, c, t.element if self.r.random() < 0.5 else self.some_type(1), [t.dim]) if t.dim else None
+
+    def a_stencil_2d(self, t, c):
+        u = t.element.element if self.r.random() < 0.5 else self.some_scalar()
+        return self.stencil(t, c, u, [t.dim, t.element.dim]) if t.dim and t.element.dim else None
+
+    def a_sort(self, t, c):
+        if t.element.scalar and t.element.name not in COMPLEX and self.r.random() < 0.6:
+            return E(t, "(sort ", self.expr(t, c.ex()), ")")
+        key = self.some_scalar()
+        if key.name in COMPLEX:
+            return None
+        x = self.name()
+        body = self.expr(key, c.bind(inside=True, **{x: (t.element, True)}).ex())
+        if self.r.random() < 0.3:
+            body = E(T(key, key), "(", self.leaf(key, c.bind(inside=True, **{x: (t.element, True)}).ex()), ", ", body, ")")
+        return E(t, "(sort_by (\\%s -> " % x, body, ") ", self.expr(t, c.ex()), ")")
 
     def places(self, c, dims, rank):
         """An array, nested as `dims`, of indices of `rank` levels."""

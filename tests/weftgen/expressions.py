@@ -118,7 +118,7 @@ class Gen(Arrays):
         if c.depth <= 0 or self.budget <= 0:
             return self.leaf(t, c)
         own = self.scalar_rules(t) if t.scalar else self.array_rules(t) if t.array else [(5, self.tuple_literal)]
-        rules = own + [(1.5, self.r_leaf), (1, self.r_if), (0.9, self.r_let), (0.6, self.r_for), (0.4, self.r_while),
+        rules = own + [(1.5, self.r_leaf), (1, self.r_if), (0.4, self.r_match), (0.9, self.r_let), (0.6, self.r_for), (0.4, self.r_while),
                        (0.8, self.r_index), (1.2, self.r_fold), (0.4, self.r_project), (0.3, self.r_assert),
                        (0.5, self.r_call), (0.4, self.r_over), (0.2, self.r_scan_total)]
         for _ in range(4):
@@ -137,6 +137,16 @@ class Gen(Arrays):
 
     def r_if(self, t, c):
         return E(t, "(if ", self.expr(BOOL, c.ex()), " then ", self.expr(t, c.down()), " else ", self.expr(t, c.down()), ")")
+
+    def r_match(self, t, c):
+        """Cases of numbers, or of a number beside a truth value; all values are covered."""
+        n, go, x = self.some_integer(), lambda c: self.expr(t, c.down()), self.name("n")
+        cases = lambda form, last: [p for v in self.r.sample([0, 1, 2, 3, 100], self.r.randint(1, 3)) for p in (" case " + form % v + " -> ", go(c))] + [
+            " case " + last + " -> ", go(c.bind(**{x: (n, True)}))]
+        if self.r.random() < 0.5:
+            return E(t, "(match ", self.expr(n, c.ex()), *cases("%d", x), ")")
+        return E(t, "(match (", self.expr(n, c.ex()), ", ", self.expr(BOOL, c.ex()), ")", *cases("(%d, " + self.r.choice(["true", "false", "_"]) + ")",
+                                                                                                 "(%s, _)" % x), ")")
 
     def r_let(self, t, c):
         x, u = self.name(), self.some_type()
@@ -202,8 +212,9 @@ class Gen(Arrays):
             xs = E(A("", t), "(map (\\%s -> " % x, self.expr(t, c.bind(inside=True, **{x: (u.element, c.exact)}).down()), ") %s)" % source)
         if self.irregular and self.r.random() < 0.3:
             p = self.name()
-            xs = E(A("", t), "(filter (\\%s -> " % p, self.expr(BOOL, c.bind(inside=True, **{p: (t, True)}).ex()), ") ",
-                   xs if c.exact else self.expr(A(self.dim(), t), c.ex()), ")")
+            before, after = self.r.choice([("(filter", ")"), ("(filter", ")"), ("((partition", ").0)"), ("((partition", ").1)")])
+            xs = E(A("", t), before + " (\\%s -> " % p, self.expr(BOOL, c.bind(inside=True, **{p: (t, True)}).ex()), ") ",
+                   xs if c.exact else self.expr(A(self.dim(), t), c.ex()), after)
         if self.risky and self.r.random() < 0.15:
             return E(t, "(fold1 %s " % op.section, xs, ")")
         return E(t, "(%s %s %s " % (self.r.choice(["fold", "reduce"]), op.section, op.neutral), xs, ")")

@@ -281,7 +281,7 @@ class Maker:
         turns would make a difference in rounding large."""
         g, r = self.gen, self.r
         t = g.some_type(r.choice([0, 0, 1, 2]))
-        z, i, env = g.name("z"), g.name("i"), self.env
+        z, i, env = g.name("z"), g.name("ix"), self.env
         start = self.expr(t, r.randint(0, 2), exact=True)
         inner = {z: (t, True), i: (I64, True)}
         self.env = dict(env, **inner)

@@ -30,6 +30,7 @@ loom_status *cli_simulate(const cli_call *call);
 loom_status *cli_run(const cli_call *call);
 loom_status *cli_eval(const cli_call *call);
 loom_status *cli_check(const cli_call *call);
+loom_status *cli_test(const cli_call *call);
 loom_status *cli_fmt(const cli_call *call);
 loom_status *cli_explain(const cli_call *call);
 loom_status *cli_status(const cli_call *call);
@@ -53,7 +54,8 @@ typedef struct cli_where {
     const char *stats;
     bool insecure, quiet;
 } cli_where;
-#define CLI_WHERE_OPTIONS(w)                                                                                           \
+/* For commands that run many jobs and say themselves what is to be said. */
+#define CLI_SESSION_OPTIONS(w)                                                                                         \
     {"workers", 0, LOOM_OPT_INT, &(w).workers, "N", "Worker processes to start; default 1.", 1, 1024},                 \
         {"threads",                                                                                                    \
          0,                                                                                                            \
@@ -82,8 +84,10 @@ typedef struct cli_where {
          "one for this command.",                                                                                      \
          0,                                                                                                            \
          0},                                                                                                           \
+        {"insecure", 0, LOOM_OPT_FLAG, &(w).insecure, NULL, "Allow a tcp:// endpoint without keys.", 0, 0}
+#define CLI_WHERE_OPTIONS(w)                                                                                           \
+    CLI_SESSION_OPTIONS(w),                                                                                            \
         {"stats", 0, LOOM_OPT_TEXT, &(w).stats, "FILE", "Write there, as JSON, where the time went.", 0, 0},           \
-        {"insecure", 0, LOOM_OPT_FLAG, &(w).insecure, NULL, "Allow a tcp:// endpoint without keys.", 0, 0},            \
         {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress, no summary and no warnings.", 0, 0}
 /* After it: its warnings, unless --quiet. */
 void cli_warn(const cli_where *where, const loom_job_result *job);

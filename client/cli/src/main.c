@@ -17,6 +17,7 @@ const cli_command cli_commands[] = {
     {"simulate", cli_simulate, "make an observation of point sources"},
     {"run", cli_run, "run a Weft program on workers"},
     {"eval", cli_eval, "evaluate a Weft program here, with the interpreter"},
+    {"test", cli_test, "run the tests that Weft programs carry"},
     {"check", cli_check, "look for errors in a Weft program"},
     {"fmt", cli_fmt, "lay out a Weft program"},
     {"explain", cli_explain, "show what the compiler makes of a Weft program"},

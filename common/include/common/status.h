@@ -37,6 +37,7 @@ typedef enum loom_code {
     LOOM_E_LIMIT,       /* a named limit was exceeded                               EX_DATAERR 65    */
     LOOM_E_MEMORY,      /* memory is out, or would be                               EX_OSERR 71      */
     LOOM_E_CANCELLED,   /* cancelled by a user or a signal                          130              */
+    LOOM_E_FAILED,      /* tests that a command ran did not pass                    1                */
     LOOM_E_LAST
 } loom_code;
 

@@ -586,6 +586,10 @@ static aval run_node(loom_shapes *s, aframe *f, loom_node_id id) {
         aval y = reshaped(s, &x, first_dim(s, &x));
         return n->op == LOOM_OP_ROTATE ? with_elements(s, &y, a.at[0].elements) : y;
     }
+    case LOOM_OP_SORT: {
+        aval place = scalar(s, LOOM_I64, shapes_all(&a), shapes_label(s));
+        return shapes_unbind(s, &place, shapes_label(s), 0, first_dim(s, &a));
+    }
     case LOOM_OP_UNZIP:
     case LOOM_OP_FFT:
     case LOOM_OP_SEQ_ROWS:

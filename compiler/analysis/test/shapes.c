@@ -99,6 +99,30 @@ LOOM_TEST(shapes, maps) {
            true);
 }
 
+/* Sorting keeps lengths, and what is sorted depends on all of it. */
+LOOM_TEST(shapes, sorts) {
+    expect("entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> sort r) a", LOOM_OP_SORT, LOOM_SHAPE_REGULAR,
+           true);
+    expect("entry main (a: [][]f64) : [][]f64 = map (\\r -> sort_by (\\x -> -x) r) a", LOOM_OP_SORT,
+           LOOM_SHAPE_IRREGULAR, true);
+    expect("entry main (a: []f64) (b: []f64) : []f64 = map (\\x -> x + (sort b)[0]) a", LOOM_OP_SORT,
+           LOOM_SHAPE_AVOIDED, true);
+    expect("entry main (a: [][]f64) : [][]f64 = map (\\r -> iota (i64 (sort r)[0]) |> map f64) a", LOOM_OP_IOTA,
+           LOOM_SHAPE_IRREGULAR, true);
+    expect_equal("entry main (a: []f64) : ([]f64, []f64) = (a, sort a)", true);
+    expect_equal("entry main (a: [][]f64) : ([][]f64, [][]f64) = (a, map sort a)", true);
+    expect_equal("entry main (a: [][]f64) : ([][]f64, [][]f64) = (a, sort_by (\\r -> r[0]) a)", false);
+}
+
+/* A stencil keeps the shape, whatever its boundary; a claim makes rows agree where it has several axes. */
+LOOM_TEST(shapes, stencils) {
+    expect("entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> stencil #wrap (\\w -> w[-1] + w[1]) r) a",
+           LOOM_OP_GENERATE, LOOM_SHAPE_REGULAR, true);
+    expect("entry main (a: [][]f64) : [][]f64 = map (\\r -> stencil #clamp (\\w -> w[-1] + w[1]) r) a",
+           LOOM_OP_GENERATE, LOOM_SHAPE_IRREGULAR, true);
+    expect_equal("entry main (a: []f64) : ([]f64, []f64) = (a, stencil (#constant 0) (\\w -> w[-1] + w[1]) a)", true);
+}
+
 /* papers/001 section 4.2: mapping over a nest keeps its shape, however it is written. */
 LOOM_TEST(shapes, equal_shapes) {
     expect_equal("entry main (a: [][]f64) : ([][]f64, [][]f64) = (a, map (map (+ 1.0)) a)", true);

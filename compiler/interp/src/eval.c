@@ -218,6 +218,7 @@ static loom_status *eval_op(evaluation *ev, loom_node_id id, slot *result) {
     case LOOM_OP_GATHER:
     case LOOM_OP_BACKPERMUTE: return eval_permute_op(ev, id, result);
     case LOOM_OP_FFT: return eval_fft(ev, id, result);
+    case LOOM_OP_SORT: return eval_sort(ev, id, result);
     case LOOM_OP_PARAM:
     case LOOM_OPS: break;
     default: return eval_sequence_op(ev, id, result);

@@ -107,6 +107,7 @@ LOOM_MUST_USE loom_status *eval_mapping_op(evaluation *ev, loom_node_id id,
 LOOM_MUST_USE loom_status *eval_permute_op(evaluation *ev, loom_node_id id, slot *result);  /* permute.c */
 LOOM_MUST_USE loom_status *eval_sequence_op(evaluation *ev, loom_node_id id, slot *result); /* sequence.c */
 LOOM_MUST_USE loom_status *eval_fft(evaluation *ev, loom_node_id id, slot *result);         /* fft.c */
+LOOM_MUST_USE loom_status *eval_sort(evaluation *ev, loom_node_id id, slot *result);        /* sort.c */
 
 /* ---- writing into arrays (arrays.c) ---- */
 

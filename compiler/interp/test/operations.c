@@ -636,3 +636,86 @@ LOOM_TEST(interp_control, deepest_nesting) {
     EXPECT(&b, "256", "i64 1");
     done(&b);
 }
+
+/* Places in ascending order: stable, both zeros equal, NaN last; tuples by the first field that differs. */
+LOOM_TEST(interp_sort, orders_every_type) {
+    built b = START("[]f64");
+    finish(&b, NODE(&b, SORT, "[]i64", 0, param(&b, 0)));
+    EXPECT(&b, "[5, 2, 3, 6, 0, 4, 1, 7]", "f64 [3, nan, -1, 0, inf, -inf, -0, nan]");
+    EXPECT(&b, "[1, 0]", "f64 [0, -0.5]");
+    EXPECT(&b, "[]", "f64 []");
+    EXPECT(&b, "[0]", "f64 [nan]");
+    done(&b);
+    b = START("[]f32");
+    finish(&b, NODE(&b, SORT, "[]i64", 0, param(&b, 0)));
+    EXPECT(&b, "[2, 3, 0, 1]", "f32 [3, nan, -1, 0.5]");
+    done(&b);
+    b = START("[]i8");
+    finish(&b, NODE(&b, SORT, "[]i64", 0, param(&b, 0)));
+    EXPECT(&b, "[1, 3, 2, 4, 0]", "i8 [127, -128, 0, -1, 0]");
+    done(&b);
+    b = START("[]u64");
+    finish(&b, NODE(&b, SORT, "[]i64", 0, param(&b, 0)));
+    EXPECT(&b, "[1, 2, 0]", "u64 [9223372036854775808, 0, 1]");
+    done(&b);
+    b = START("[]bool");
+    finish(&b, NODE(&b, SORT, "[]i64", 0, param(&b, 0)));
+    EXPECT(&b, "[1, 3, 0, 2]", "bool [true, false, true, false]");
+    done(&b);
+    b = START("[](bool, (i32, f32))");
+    finish(&b, NODE(&b, SORT, "[]i64", 0, param(&b, 0)));
+    EXPECT(&b, "[3, 1, 2, 0, 4]", "bool [true, false, false, false, true]; i32 [1, 2, 2, 1, 1]; f32 [0, 1, 1, 9, 0]");
+    done(&b);
+}
+
+/* Lengths around powers of two, against the definition. */
+LOOM_TEST(interp_sort, many) {
+    built b = START("[]i64");
+    loom_node_id order = NODE(&b, SORT, "[]i64", 0, param(&b, 0));
+    finish(&b, NODE(&b, TUPLE, "([]i64, []i64)", 0, order, NODE(&b, GATHER, "[]i64", 0, param(&b, 0), order)));
+    for (int64_t n = 0; n < 70; n++) {
+        loom_value *keys;
+        LOOM_OK(loom_value_create(1, &keys));
+        LOOM_OK(loom_leaf_init(&keys->leaves[0], "", LOOM_I64, 1, &n, 1 << 20));
+        int64_t *at = keys->leaves[0].data;
+        for (int64_t i = 0; i < n; i++) at[i] = (i * 37 + n) % 11;
+        loom_interp_options options = {0};
+        loom_value *result = NULL;
+        LOOM_OK(loom_interp_call(b.p, 0, &keys, &options, &result, NULL));
+        const int64_t *places = result->leaves[0].data, *sorted = result->leaves[1].data;
+        LOOM_CHECK_EQ_INT(result->leaves[0].n_data, n);
+        for (int64_t i = 1; i < n; i++) {
+            LOOM_CHECK(sorted[i - 1] < sorted[i] || (sorted[i - 1] == sorted[i] && places[i - 1] < places[i]));
+        }
+        loom_value_unref(result);
+        loom_value_unref(keys);
+    }
+    done(&b);
+}
+
+LOOM_TEST(interp_sort, is_counted) {
+    built b = START("[](i64, bool)");
+    finish(&b, NODE(&b, SORT, "[]i64", 0, param(&b, 0)));
+    loom_interp_options options = {0};
+    loom_interp_counters c;
+    expect_with(&b, "[3, 1, 2, 0, 4]", &options, 1,
+                (const char *[]){"i64 [2, 1, 1, 0, 3]; bool [true, false, true, true, true]"}, &c);
+    LOOM_CHECK_EQ_INT(c.scalar_evaluations, 5 * 2 * 3);
+    LOOM_CHECK_EQ_INT(c.elements_moved, 5);
+    LOOM_CHECK_EQ_INT(c.steps, 1);
+    done(&b);
+}
+
+/* What sorting takes is asked for before it is done. */
+LOOM_TEST(interp_sort, limits) {
+    built b = START("[]i64");
+    finish(&b, NODE(&b, SORT, "[]i64", 0, param(&b, 0)));
+    loom_value *keys, *result = NULL;
+    LOOM_OK(loom_value_create(1, &keys));
+    LOOM_OK(loom_leaf_init(&keys->leaves[0], "", LOOM_I64, 1, &(int64_t){100000}, 1 << 20));
+    loom_interp_options work = {.work_limit = 1000000}, memory = {.memory_limit = 1 << 20};
+    LOOM_FAILS(loom_interp_call(b.p, 0, &keys, &work, &result, NULL), LOOM_E_LIMIT);
+    LOOM_FAILS(loom_interp_call(b.p, 0, &keys, &memory, &result, NULL), LOOM_E_MEMORY);
+    loom_value_unref(keys);
+    done(&b);
+}

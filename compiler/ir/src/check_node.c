@@ -479,6 +479,26 @@ static loom_status *check_gather(const rule *r) {
     return require_type(r, "its element", result, element);
 }
 
+/* What has an order: of tuples it is that of the first fields that differ. */
+static bool is_key(const rule *r, loom_type_id t) {
+    const loom_type *type = type_of(r, t);
+    if (type->kind == LOOM_T_SCALAR) return !loom_dtype_is_complex(type->dtype);
+    if (type->kind != LOOM_T_TUPLE) return false;
+    for (uint32_t i = 0; i < type->n_fields; i++) {
+        if (!is_key(r, type->fields[i])) return false;
+    }
+    return type->n_fields > 0;
+}
+
+static loom_status *check_sort(const rule *r) {
+    loom_type_id key;
+    LOOM_TRY(require_array(r, 0, &key));
+    REQUIRE(r, is_key(r, key), "its keys are %s, expected real numbers, truth values or tuples of those", text(r, key));
+    REQUIRE(r, is_kind(r, r->n->type, LOOM_T_ARRAY) && is_scalar(r, type_of(r, r->n->type)->element, LOOM_I64),
+            "its type is %s, expected []i64", text(r, r->n->type));
+    return NULL;
+}
+
 static loom_status *check_backpermute(const rule *r) {
     loom_type_id inner, from, params[16];
     uint32_t rank = r->n->aux;
@@ -697,6 +717,7 @@ loom_status *loom_check_node(const loom_program *p, loom_node_id id) {
     case LOOM_OP_REVERSE: LOOM_TRY(check_levels(r, 0, 1)); return result_is(r, operand_type(r, 0));
     case LOOM_OP_ROTATE: return check_rotate(r);
     case LOOM_OP_FFT: return check_fft(r);
+    case LOOM_OP_SORT: return check_sort(r);
     case LOOM_OP_SEQ_ROWS: return check_seq_rows(r);
     case LOOM_OP_SEQ_MAP: return check_map(r, true);
     case LOOM_OP_SEQ_FILTER: return check_seq_filter(r);

@@ -213,3 +213,26 @@ LOOM_TEST(ir_check, width_of_tuples_and_number_of_nodes) {
     refused(p, "nodes");
     loom_arena_destroy(arena);
 }
+
+/* What has no order is not sorted, and places are i64. */
+LOOM_TEST(ir_check, keys_of_a_sort) {
+    loom_arena *arena = loom_arena_create(0);
+    static const loom_dtype keys[] = {LOOM_F32, LOOM_BOOL, LOOM_C64};
+    for (int i = 0; i < 4; i++) {
+        loom_program *p = loom_program_create(arena);
+        loom_type_id i64 = loom_type_scalar(p, LOOM_I64), key = i < 3 ? loom_type_scalar(p, keys[i]) : i64;
+        loom_type_id pair = loom_type_tuple(p, 2, (loom_type_id[]){i64, i < 3 ? key : loom_type_array(p, i64)}, NULL);
+        loom_type_id array = loom_type_array(p, pair), places = loom_type_array(p, i64);
+        loom_body_id b = loom_build_open(p, 1, &array, NOWHERE);
+        loom_build_close(p, b, N(p, SORT, places, 0, loom_build_param(p, b, 0)));
+        loom_build_function(p, "main", b, true, NULL);
+        if (i < 2) {
+            LOOM_OK(loom_program_check(p));
+            p->nodes[1].type = array;
+            refused(p, "expected []i64");
+        } else {
+            refused(p, i == 2 ? "its keys are (i64, c64)" : "its keys are (i64, []i64)");
+        }
+    }
+    loom_arena_destroy(arena);
+}

@@ -206,6 +206,7 @@ static loom_node_id extent_of(rewriter *r, loom_node_id x, uint32_t level, loom_
                 continue;
             }
             break;
+        case LOOM_OP_SORT: x = loom_operand(p, n, 0); continue; /* the result has one level */
         case LOOM_OP_ARRAY:
             if (level == 0) return constant(r, LOOM_I64, (loom_scalar){.i = n->n_operands}, span);
             break;

@@ -7,7 +7,9 @@ uint32_t loom_syn_arity(syn_elab *e, const syn_value *v) {
     switch (v->kind) {
     case V_NODE:
     case V_TUPLE:
-    case V_SIZE: return 0;
+    case V_SIZE:
+    case V_WINDOW: return 0;
+    case V_BOUNDARY: return (v->boundary == SYN_CONSTANT ? 1 : 0) - v->n_args;
     case V_FUNCTION: return v->function->n_params - v->n_args;
     case V_DEF: return v->decl->function->n_params - v->n_args;
     case V_PRIM: return (uint32_t)loom_prim_table[v->prim].arity - v->n_args;
@@ -85,11 +87,9 @@ static syn_value *run(syn_elab *e, syn_value *v, loom_span span) {
             result = loom_syn_field(e, result, v->exp->names[i], v->exp->span);
         return result;
     }
-    case V_INDEXER: {
-        syn_node *array = loom_syn_need_node(e, v->args[0], span, "indexed");
-        return loom_syn_node_value(e,
-                                   loom_syn_index(e, array, v->exp->n_index, v->places, v->exp->index, v->exp->span));
-    }
+    case V_INDEXER:
+        return loom_syn_node_value(
+            e, loom_syn_index_of(e, v->args[0], v->exp->n_index, v->places, v->exp->index, v->exp->span));
     default: return v;
     }
 }

@@ -43,7 +43,8 @@ typedef enum syn_pat_kind {
     P_WILD,
     P_TUPLE,
     P_RECORD,
-    P_TYPED
+    P_TYPED,
+    P_LITERAL /* in a `case` only */
 } syn_pat_kind;
 
 struct syn_pat {
@@ -54,7 +55,8 @@ struct syn_pat {
     syn_pat **items;  /* TUPLE, RECORD; TYPED: one */
     syn_name **names; /* RECORD */
     uint32_t n_items;
-    syn_te *type; /* TYPED */
+    syn_te *type;           /* TYPED */
+    const syn_exp *literal; /* LITERAL: INT, FLOAT or BOOL */
 };
 
 /* ---- functions: defs, local functions and lambdas ---- */
@@ -101,6 +103,8 @@ typedef enum syn_exp_kind {
     E_UPDATE,       /* a with [index] = b */
     E_UPDATE_FIELD, /* a with names... = b */
     E_TYPED,        /* a : type, a :> type (coerce set) */
+    E_MATCH,        /* match a, cases */
+    E_BOUNDARY,     /* #name */
 } syn_exp_kind;
 
 /* One place between the brackets of an index: `i`, or `from:to:step` with parts left out. */
@@ -125,6 +129,13 @@ typedef struct syn_loop {
     syn_exp *body;
 } syn_loop;
 
+/* `case pattern -> body` */
+typedef struct syn_case {
+    syn_pat *pat;
+    syn_exp *body;
+    loom_span span; /* from `case` to the arrow */
+} syn_case;
+
 struct syn_exp {
     syn_exp_kind kind;
     uint32_t depth;
@@ -148,6 +159,8 @@ struct syn_exp {
     syn_function *function;
     syn_loop *loop;
     syn_te *type;
+    syn_case *cases;
+    uint32_t n_cases;
 };
 
 /* ---- declarations ---- */
@@ -183,6 +196,7 @@ typedef enum syn_extent_kind {
     X_APPLY,
     X_BINARY,
     X_IF,
+    X_MATCH,
     X_LET, /* without what follows `in` */
     X_LAMBDA,
     X_OTHER,

@@ -42,7 +42,7 @@ static void print_type(const printer *w, const syn_te *t, unsigned depth) {
 }
 
 static void print_pattern(const printer *w, const syn_pat *pat, unsigned depth) {
-    static const char *const names[] = {"name", "_", "tuple pattern", "record pattern", "typed pattern"};
+    static const char *const names[] = {"name", "_", "tuple pattern", "record pattern", "typed pattern", "literal"};
     indent(w, depth);
     fprintf(w->to, "%s%s%s", names[pat->kind], pat->name ? " " : "", pat->name ? pat->name->text : "");
     end_line(w, pat->span);
@@ -54,6 +54,7 @@ static void print_pattern(const printer *w, const syn_pat *pat, unsigned depth) 
         print_pattern(w, pat->items[i], depth + 1);
     }
     if (pat->type) print_type(w, pat->type, depth + 1);
+    if (pat->literal) print_exp(w, pat->literal, depth + 1);
 }
 
 static void print_function(const printer *w, const syn_function *f, unsigned depth) {
@@ -99,6 +100,8 @@ static const char *exp_name(const syn_exp *e) {
     case E_UPDATE: return "update";
     case E_UPDATE_FIELD: return "update field";
     case E_TYPED: return e->flag ? "coerce" : "typed";
+    case E_MATCH: return "match";
+    case E_BOUNDARY: return "boundary";
     }
     return "?";
 }
@@ -153,6 +156,10 @@ static void print_exp(const printer *w, const syn_exp *e, unsigned depth) {
         for (uint32_t i = 0; i < e->n_items; i++) print_exp(w, e->items[i], depth + 1);
         for (uint32_t i = 0; i < e->n_index; i++) print_index(w, &e->index[i], depth + 1);
         if (e->type) print_type(w, e->type, depth + 1);
+        for (uint32_t i = 0; i < e->n_cases; i++) {
+            print_pattern(w, e->cases[i].pat, depth + 1);
+            print_exp(w, e->cases[i].body, depth + 2);
+        }
         if (!chain) return; /* the body of a let follows at the same depth */
     }
 }

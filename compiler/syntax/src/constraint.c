@@ -1,6 +1,6 @@
 /* Constraints that wait until a type is known: fields of records, parts of complex numbers, absolute values,
- * transforms. One is looked at when it is made and whenever a variable it mentions is bound, so information flows in
- * any order. */
+ * transforms, what is sorted by. One is looked at when it is made and whenever a variable it mentions is bound, so
+ * information flows in any order. */
 #include "elab.h"
 #include <string.h>
 
@@ -112,12 +112,39 @@ static bool try_transform(syn_elab *e, syn_constraint *c) {
     return true;
 }
 
+static const char *no_order_hint(const syn_ty *t) {
+    if (t->kind == TY_SCALAR) return "complex numbers have no order: `sort_by abs xs`";
+    if (t->kind == TY_ARRAY) return "say which element counts: `sort_by (\\x -> x[0]) xs`";
+    return "keys are numbers, truth values, and tuples of those";
+}
+
+/* Fields are constraints of their own, since each may be open. */
+static bool try_key(syn_elab *e, syn_constraint *c) {
+    syn_ty *t = loom_syn_ty(c->a);
+    if (t->kind == TY_POISON) return true;
+    if (t->kind == TY_VAR && !t->mask) return false;
+    if (t->kind == TY_TUPLE && t->n > 0) {
+        for (uint32_t i = 0; i < t->n; i++) {
+            loom_syn_step(e);
+            loom_syn_constrain(e, C_KEY, t->fields[i], NULL, NULL, c->span);
+        }
+        return true;
+    }
+    bool scalar = t->kind == TY_VAR || t->kind == TY_SCALAR;
+    if (!scalar || !loom_syn_restrict(e, t, SYN_REALS | SYN_BIT(LOOM_BOOL))) {
+        loom_syn_error_at(e, c->site, c->span, no_order_hint(t), "a key to sort by has no order: found %s",
+                          loom_syn_ty_text(e, t));
+    }
+    return true;
+}
+
 bool loom_syn_try_constraint(syn_elab *e, syn_constraint *c) {
     switch (c->kind) {
     case C_FIELD: return try_field(e, c);
     case C_REAL: return try_real(e, c);
     case C_ABS: return try_abs(e, c);
     case C_TRANSFORM: return try_transform(e, c);
+    case C_KEY: return try_key(e, c);
     }
     return true;
 }

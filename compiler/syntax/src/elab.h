@@ -86,10 +86,11 @@ struct syn_ty {
 };
 
 typedef enum syn_constraint_kind {
-    C_FIELD,    /* a.name has type b */
-    C_REAL,     /* a is complex, b the float type of its parts */
-    C_ABS,      /* b is the type of |a| */
-    C_TRANSFORM /* a is an array, at any depth, of complex numbers */
+    C_FIELD,     /* a.name has type b */
+    C_REAL,      /* a is complex, b the float type of its parts */
+    C_ABS,       /* b is the type of |a| */
+    C_TRANSFORM, /* a is an array, at any depth, of complex numbers */
+    C_KEY        /* a has an order: a real number, a truth value, or a tuple of those */
 } syn_constraint_kind;
 
 struct syn_constraint {
@@ -161,9 +162,20 @@ typedef enum syn_value_kind {
     V_RIGHT,   /* (+ a) */
     V_FIELDS,
     V_INDEXER,
-    V_TUPLE, /* a tuple or record with functions in it */
-    V_SIZE,  /* a size name */
+    V_TUPLE,    /* a tuple or record with functions in it */
+    V_SIZE,     /* a size name */
+    V_BOUNDARY, /* #clamp; #constant has its value as an argument */
+    V_WINDOW,   /* what the function of a stencil reads */
 } syn_value_kind;
+
+typedef enum syn_boundary {
+    SYN_CLAMP,
+    SYN_MIRROR,
+    SYN_WRAP,
+    SYN_CONSTANT
+} syn_boundary;
+typedef struct syn_window syn_window; /* op_stencil.c */
+#define LOOM_SYN_MAX_WINDOW 3         /* axes: those of a generate */
 
 /* A size name of a function. */
 typedef struct syn_size {
@@ -195,6 +207,8 @@ struct syn_value {
     const syn_rt *signature; /* the function type it was given, or NULL */
     loom_span place;         /* of an argument as the text gives it; else line 0 */
     syn_size *size;
+    syn_boundary boundary;
+    syn_window *window;
 };
 
 struct syn_env {

@@ -8,6 +8,8 @@
 void loom_syn_error(syn_elab *e, loom_span span, const char *hint, const char *format, ...) LOOM_PRINTF(4, 5);
 void loom_syn_error_at(syn_elab *e, const syn_site *site, loom_span span, const char *hint, const char *format, ...)
     LOOM_PRINTF(5, 6);
+/* What is no error, but surely not meant. Nothing where the place is not the user's. */
+void loom_syn_warn(syn_elab *e, loom_span span, const char *hint, const char *format, ...) LOOM_PRINTF(4, 5);
 /* The span a node is given: code expanded from the prelude stands where the user asked for it. */
 loom_span loom_syn_place(const syn_elab *e, loom_span span);
 /* Where a wrong argument is underlined: itself where the user's text has it, else the whole application. */
@@ -78,8 +80,12 @@ syn_value *loom_syn_qualified(syn_elab *e, loom_dtype at, syn_name *name, loom_s
 syn_value *loom_syn_field(syn_elab *e, syn_value *v, syn_name *name, loom_span span);
 syn_node *loom_syn_index(syn_elab *e, syn_node *array, uint32_t n, syn_value *const *places, const syn_index *index,
                          loom_span span);
+/* Of an array or a window. */
+syn_node *loom_syn_index_of(syn_elab *e, syn_value *v, uint32_t n, syn_value *const *places, const syn_index *index,
+                            loom_span span);
 syn_value **loom_syn_index_places(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_loop(syn_elab *e, const syn_exp *exp, syn_env *env);
+syn_value *loom_syn_elab_match(syn_elab *e, const syn_exp *exp, syn_env *env, const syn_rt *expected);
 syn_value *loom_syn_elab_update(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_update_field(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_range(syn_elab *e, const syn_exp *exp, syn_env *env);
@@ -97,6 +103,10 @@ typedef struct syn_annotations {
     syn_annotation *at;
     size_t count, capacity;
 } syn_annotations;
+/* Does the value have parts for this tuple or record pattern? Reports if not. */
+bool loom_syn_takes_apart(syn_elab *e, const syn_pat *pat, syn_value *value);
+/* A value for part i of a pattern that fits it. */
+syn_value *loom_syn_part_of(syn_elab *e, const syn_pat *pat, syn_value *value, uint32_t i);
 /* First walk: takes the pattern apart against the value, unifies its annotations and lists them in order. */
 void loom_syn_annotations(syn_elab *e, const syn_pat *pat, syn_value *value, syn_env *env, syn_annotations *list);
 /* Second walk: applies claims (`next` counts through the list) and binds the names. */
@@ -149,6 +159,10 @@ syn_node *loom_syn_prim_call(syn_elab *e, loom_prim prim, loom_dtype at, uint32_
 syn_node *loom_syn_equal(syn_elab *e, bool negated, syn_node *a, syn_node *b, loom_span span);
 syn_node *loom_syn_convert(syn_elab *e, loom_dtype to, loom_dtype from, syn_node *x, loom_span span);
 syn_node *loom_syn_constant(syn_elab *e, syn_name *name, loom_dtype at, loom_span span); /* pi, inf, ...; or NULL */
+
+syn_value *loom_syn_boundary(syn_elab *e, const syn_exp *exp);
+syn_node *loom_syn_window_read(syn_elab *e, syn_window *w, uint32_t n, syn_value *const *places, const syn_index *index,
+                               loom_span span);
 
 /* ---- emission (emit.c) ---- */
 void loom_syn_defaults(syn_elab *e, syn_frame *frame);

@@ -285,14 +285,16 @@ static syn_value *elab_one(syn_elab *e, const syn_exp *x, syn_env *env, const sy
     case E_ARRAY: return array(e, x, env);
     case E_RANGE: return loom_syn_elab_range(e, x, env);
     case E_INDEX: {
-        syn_node *a = loom_syn_elab_node(e, x->a, env, "indexed");
+        syn_value *a = loom_syn_elab(e, x->a, env);
         syn_value **places = loom_syn_index_places(e, x, env);
-        return loom_syn_node_value(e, loom_syn_index(e, a, x->n_index, places, x->index, x->span));
+        return loom_syn_node_value(e, loom_syn_index_of(e, a, x->n_index, places, x->index, x->span));
     }
     case E_FIELD: return field(e, x, env);
     case E_UPDATE: return loom_syn_elab_update(e, x, env);
     case E_UPDATE_FIELD: return loom_syn_elab_update_field(e, x, env);
     case E_TYPED: return typed(e, x, env);
+    case E_BOUNDARY: return loom_syn_boundary(e, x);
+    case E_MATCH: return loom_syn_elab_match(e, x, env, expected);
     default: return loom_syn_node_value(e, loom_syn_poison(e, x->span));
     }
 }

@@ -19,6 +19,12 @@ syn_value **loom_syn_index_places(syn_elab *e, const syn_exp *x, syn_env *env) {
     return places;
 }
 
+syn_node *loom_syn_index_of(syn_elab *e, syn_value *v, uint32_t n, syn_value *const *places, const syn_index *index,
+                            loom_span span) {
+    if (v->kind == V_WINDOW) return loom_syn_window_read(e, v->window, n, places, index, span);
+    return loom_syn_index(e, loom_syn_need_node(e, v, span, "indexed"), n, places, index, span);
+}
+
 static syn_ty *element_of(syn_elab *e, syn_node *array, uint32_t levels, loom_span span) {
     syn_ty *element = loom_syn_ty_var(e, 0);
     element->no_seq = true;

@@ -3,6 +3,7 @@
  * Works on tokens, so nothing that was written can be lost, and on the extents that the parser noted. A line is
  * indented after the innermost construct that began on an earlier line: declaration            2 let, application, loop
  * two more than its first token operators              under the first operand then, else             under the `if`
+ *     case                   under the `match`
  *     brackets               under their first content; where the line ends with the bracket, two more than that line
  *     body of a function     under its first token; where the line ends with `->`, two more than the application it is
  *                            an argument of
@@ -80,6 +81,7 @@ static uint32_t in_extent(const formatter *f, uint32_t place, uint32_t token) {
     case X_BRACKET: return in_bracket(f, e);
     case X_BINARY: return f->column[e->first];
     case X_IF: return f->column[e->first] + (kind == T_THEN || kind == T_ELSE ? 0 : INDENT);
+    case X_MATCH: return f->column[e->first] + (kind == T_CASE ? 0 : INDENT);
     case X_LAMBDA:
         if (e->body >= token || line_at(f, e->body) != line_at(f, e->body - 1)) return in_hanging_lambda(f, e, place);
         return f->column[e->body];

@@ -37,15 +37,18 @@ syn_node *loom_syn_arg_i64(const syn_call *c, uint32_t i) {
     return loom_syn_arg_type(c, n, c->e->scalars[LOOM_I64], i) ? n : loom_syn_op_poison(c);
 }
 
-syn_body *loom_syn_arg_body(const syn_call *c, syn_body_kind kind, uint32_t i, uint32_t n, syn_ty *const *types) {
-    syn_body *body = loom_syn_open(c->e, kind, n, types, c->span);
-    syn_node *result = loom_syn_apply_nodes(c->e, c->args[i], n, body->params, c->span);
+void loom_syn_close_arg_body(const syn_call *c, syn_body *body, syn_node *result) {
     if (!loom_syn_forbid_seq(c->e, result->type)) {
         loom_syn_error(c->e, c->span, "let it fold the sequence, or collect it into an array: `from_seq xs`",
                        "the function given to `%s` cannot return a sequence", c->name);
         result = loom_syn_poison(c->e, c->span);
     }
     loom_syn_close(c->e, body, result);
+}
+
+syn_body *loom_syn_arg_body(const syn_call *c, syn_body_kind kind, uint32_t i, uint32_t n, syn_ty *const *types) {
+    syn_body *body = loom_syn_open(c->e, kind, n, types, c->span);
+    loom_syn_close_arg_body(c, body, loom_syn_apply_nodes(c->e, c->args[i], n, body->params, c->span));
     return body;
 }
 

@@ -15,6 +15,8 @@ bool loom_syn_arg_type(const syn_call *c, syn_node *node, syn_ty *type, uint32_t
 syn_node *loom_syn_arg_i64(const syn_call *c, uint32_t i);
 /* The body that applies argument i to n parameters of these types. */
 syn_body *loom_syn_arg_body(const syn_call *c, syn_body_kind kind, uint32_t i, uint32_t n, syn_ty *const *types);
+/* Closes a body with this result, which may not be a sequence. */
+void loom_syn_close_arg_body(const syn_call *c, syn_body *body, syn_node *result);
 /* The body of an operator a -> a -> a. */
 syn_body *loom_syn_arg_operator(const syn_call *c, syn_body_kind kind, uint32_t i, syn_ty *type);
 /* Where indices point: nesting and number of components of `is`, checked against dest and xs (argument numbers from
@@ -44,6 +46,9 @@ X(permute)
 X(scatter)
 X(gather)
 X(backpermute)
+X(sort)
+X(sort_by)
+X(stencil)
 X(levels)
 X(unflatten)
 X(reshape)

@@ -43,8 +43,8 @@ static bool begins_declaration(const syn_token *t) {
     case T_TYPE:
     case T_LIFTED:
     case T_FOREIGN: return true;
-    case T_LET:
-    case T_HASH: return t->span.column == 1;
+    case T_LET: return t->span.column == 1;
+    case T_HASH: return t->span.column == 1 && t[1].kind == T_LBRACKET; /* the last token is T_END */
     case T_NAME: return t->span.column == 1 && is_module_word(t);
     default: return false;
     }
@@ -225,10 +225,6 @@ static void parse_decl(syn_parser *p) {
     default: loom_syn_fail_here(p, "`def`, `entry` or `type`", "a declaration begins with one of these");
     }
     if (!loom_syn_is(p, T_END) && !begins_declaration(loom_syn_now(p)) && !loom_syn_is(p, T_LET)) {
-        if (loom_syn_is(p, T_HASH)) {
-            loom_syn_fail(p, loom_syn_now(p)->span, "boundaries belong to `stencil`",
-                          "`stencil` is not available in this version");
-        }
         loom_syn_fail_here(p, "the end of the declaration", NULL);
     }
 }
@@ -257,6 +253,7 @@ void loom_syn_parse(syn_context *c, const syn_tokens *tokens, bool prelude, syn_
     while (!loom_syn_is(p, T_END)) {
         p->decl_from = p->at;
         p->nesting = 0;
+        p->refutable = false;
         p->declaring = NULL;
         p->declared = false;
         if (setjmp(p->recover) == 0) {

@@ -230,6 +230,28 @@ static syn_exp *parse_simple(syn_parser *p) {
     return e;
 }
 
+syn_exp *loom_syn_take_literal(syn_parser *p) {
+    uint32_t first = p->at;
+    if (loom_syn_is(p, T_TRUE) || loom_syn_is(p, T_FALSE)) return parse_simple(p);
+    bool negative = loom_syn_is_op(p, "-");
+    syn_token_kind number = loom_syn_ahead(p, negative ? 1 : 0)->kind;
+    if (number != T_INT && number != T_FLOAT) return NULL;
+    if (negative) {
+        loom_syn_mark(p, first, MARK_PREFIX);
+        loom_syn_next(p);
+    }
+    return parse_number(p, first, negative);
+}
+
+/* `#clamp` */
+static syn_exp *parse_boundary(syn_parser *p) {
+    uint32_t first = p->at;
+    syn_exp *e = loom_syn_new_exp(p, E_BOUNDARY, first);
+    loom_syn_next(p);
+    e->name = loom_syn_expect(p, T_NAME, "a boundary's name", "as in `stencil #clamp f xs`")->name;
+    return loom_syn_finish(p, e, first);
+}
+
 static bool starts_atom(const syn_parser *p) {
     switch (loom_syn_now(p)->kind) {
     case T_NAME:
@@ -240,6 +262,7 @@ static bool starts_atom(const syn_parser *p) {
     case T_LPAR:
     case T_LBRACKET:
     case T_LBRACE: return true;
+    case T_HASH: return loom_syn_ahead(p, 1)->kind == T_NAME;
     default: return false;
     }
 }
@@ -256,9 +279,7 @@ static syn_exp *parse_plain_atom(syn_parser *p) {
     case T_LBRACE: return parse_record(p);
     case T_UNDERSCORE:
         loom_syn_fail(p, loom_syn_now(p)->span, NULL, "`_` stands for what is not named, so it has no value");
-    case T_HASH:
-        loom_syn_fail(p, loom_syn_now(p)->span, "boundaries belong to `stencil`",
-                      "`stencil` is not available in this version");
+    case T_HASH: return parse_boundary(p);
     default:
         loom_syn_fail_here(p, "an expression",
                            loom_syn_at_end(p) ? "a value belongs here, such as `1`, `x + 1` or `f x`" : NULL);
@@ -347,7 +368,7 @@ static syn_exp *prefix_of(syn_parser *p) {
     case T_IF: return loom_syn_parse_if(p);
     case T_LOOP: return loom_syn_parse_loop(p);
     case T_BACKSLASH: return loom_syn_parse_lambda(p);
-    case T_MATCH: loom_syn_fail(p, loom_syn_now(p)->span, "use `if`", "`match` is not available in this version");
+    case T_MATCH: return loom_syn_parse_match(p);
     default: return parse_application(p);
     }
 }

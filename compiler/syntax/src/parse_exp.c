@@ -36,6 +36,7 @@ syn_exp *loom_syn_finish(syn_parser *p, syn_exp *e, uint32_t first) {
     under(e, e->c);
     for (uint32_t i = 0; i < e->n_items; i++) under(e, e->items[i]);
     under_index(e);
+    for (uint32_t i = 0; i < e->n_cases; i++) under(e, e->cases[i].body);
     if (e->function) under(e, e->function->body);
     if (e->loop) {
         under(e, e->loop->initial);
@@ -347,6 +348,38 @@ syn_exp *loom_syn_parse_loop(syn_parser *p) {
     loom_syn_expect(p, T_DO, "`do` and the loop's body", NULL);
     e->loop->body = loom_syn_exp(p);
     loom_syn_extent(p, first, X_OTHER);
+    return loom_syn_finish(p, e, first);
+}
+
+static syn_case parse_case(syn_parser *p) {
+    uint32_t first = p->at;
+    const char *hint = "as in `case 0 -> x`, `case (1, y) -> y`, `case _ -> 0`";
+    syn_case c = {0};
+    loom_syn_expect(p, T_CASE, "`case`", hint);
+    p->refutable = true;
+    c.pat = loom_syn_pattern(p);
+    p->refutable = false;
+    loom_syn_bind_once(p, &c.pat, 1);
+    loom_syn_expect(p, T_ARROW, "`->` after the pattern", hint);
+    c.span = loom_syn_span_from(p, first);
+    c.body = loom_syn_exp(p);
+    return c;
+}
+
+/* A `match` inside a case without parentheses takes the cases that follow, as in Futhark. */
+syn_exp *loom_syn_parse_match(syn_parser *p) {
+    uint32_t first = p->at;
+    syn_exp *e = loom_syn_new_exp(p, E_MATCH, first);
+    loom_syn_next(p);
+    e->a = loom_syn_exp(p);
+    LOOM_VEC(syn_case) cases = {0};
+    do {
+        syn_case c = parse_case(p);
+        LOOM_PUSH(p->c->arena, cases, c);
+    } while (loom_syn_is(p, T_CASE));
+    e->cases = cases.at;
+    e->n_cases = (uint32_t)cases.count;
+    loom_syn_extent(p, first, X_MATCH);
     return loom_syn_finish(p, e, first);
 }
 

@@ -248,6 +248,23 @@ static syn_pat *parse_record_pattern(syn_parser *p) {
     return pat;
 }
 
+static syn_pat *parse_literal_pattern(syn_parser *p) {
+    uint32_t first = p->at;
+    syn_pat *pat = new_pattern(p, P_LITERAL);
+    pat->literal = loom_syn_take_literal(p);
+    if (!pat->literal) {
+        loom_syn_fail_here(p, "a name or a pattern",
+                           p->refutable ? "such as 1, true, x, _, (0, y), {x = 1}"
+                                        : "such as x, _, (x, y), {x, y} or (x: f32)");
+    }
+    pat->span = loom_syn_span_from(p, first);
+    if (!p->refutable) {
+        loom_syn_fail(p, pat->span, "compare with `if`, or write a `case` for it in a `match`",
+                      "a literal is a pattern in a `case` only: others fit every value");
+    }
+    return pat;
+}
+
 syn_pat *loom_syn_pattern_atom(syn_parser *p) {
     loom_syn_enter(p);
     loom_syn_skip_attributes(p);
@@ -263,7 +280,7 @@ syn_pat *loom_syn_pattern_atom(syn_parser *p) {
         break;
     case T_LPAR: pat = parse_tuple_pattern(p); break;
     case T_LBRACE: pat = parse_record_pattern(p); break;
-    default: loom_syn_fail_here(p, "a name or a pattern", "such as x, _, (x, y), {x, y} or (x: f32)");
+    default: pat = parse_literal_pattern(p); break;
     }
     for (uint32_t i = 0; i < pat->n_items; i++) {
         if (pat->items[i]->depth >= pat->depth) pat->depth = pat->items[i]->depth + 1;

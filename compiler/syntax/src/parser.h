@@ -19,7 +19,8 @@ typedef struct syn_parser {
     uint32_t decl_from;         /* first token of the present declaration */
     const syn_token *declaring; /* name of the present declaration, once it was read */
     syn_decl_kind declaring_kind;
-    bool declared; /* it is in the list */
+    bool declared;  /* it is in the list */
+    bool refutable; /* the pattern to come may have literals in it: that of a `case` */
     jmp_buf recover;
     syn_decls *decls;
     syn_layout *layout;
@@ -65,6 +66,9 @@ void loom_syn_bind_once(syn_parser *p, syn_pat *const *patterns, uint32_t n);
 _Noreturn void loom_syn_field_twice(syn_parser *p, const syn_token *name, loom_span first);
 /* [n] 'a params : type -- what stands between a function's name and its body. */
 void loom_syn_function_head(syn_parser *p, syn_function *f);
+
+/* A number, with a minus before it or not, or a truth value; NULL, and nothing taken, where none is. */
+syn_exp *loom_syn_take_literal(syn_parser *p);
 
 syn_exp *loom_syn_new_exp(syn_parser *p, syn_exp_kind kind, uint32_t first_token);
 /* Sets span and depth once the children are there. */

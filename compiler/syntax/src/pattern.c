@@ -2,16 +2,14 @@
  * all parameters of a function), the second claims and binds names. */
 #include "elab.h"
 
-/* A value for part i of a tuple or record pattern. */
-static syn_value *part_of(syn_elab *e, const syn_pat *pat, syn_value *value, uint32_t i) {
+syn_value *loom_syn_part_of(syn_elab *e, const syn_pat *pat, syn_value *value, uint32_t i) {
     syn_name *name = pat->names ? pat->names[i] : NULL;
     if (name) return loom_syn_field(e, value, name, pat->items[i]->span);
     if (value->kind == V_TUPLE) return value->args[i];
     return loom_syn_node_value(e, loom_syn_project(e, value->node, i, pat->items[i]->span));
 }
 
-/* Does the value have parts for the pattern? Reports if not. */
-static bool takes_apart(syn_elab *e, const syn_pat *pat, syn_value *value) {
+bool loom_syn_takes_apart(syn_elab *e, const syn_pat *pat, syn_value *value) {
     if (pat->kind == P_RECORD) {
         if (value->kind == V_NODE || value->kind == V_TUPLE) return true;
     } else if (value->kind == V_TUPLE) {
@@ -65,9 +63,10 @@ void loom_syn_annotations(syn_elab *e, const syn_pat *pat, syn_value *value, syn
         LOOM_PUSH(e->arena, *list, a);
         loom_syn_annotations(e, pat->items[0], value, env, list);
     } else if (pat->kind == P_TUPLE || pat->kind == P_RECORD) {
-        bool fits = takes_apart(e, pat, value);
+        bool fits = loom_syn_takes_apart(e, pat, value);
         for (uint32_t i = 0; i < pat->n_items; i++) {
-            syn_value *part = fits ? part_of(e, pat, value, i) : loom_syn_node_value(e, loom_syn_poison(e, pat->span));
+            syn_value *part =
+                fits ? loom_syn_part_of(e, pat, value, i) : loom_syn_node_value(e, loom_syn_poison(e, pat->span));
             loom_syn_annotations(e, pat->items[i], part, env, list);
         }
     }
@@ -91,7 +90,8 @@ syn_env *loom_syn_bind_pattern(syn_elab *e, const syn_pat *pat, syn_value *value
     loom_syn_step(e);
     switch (pat->kind) {
     case P_NAME: return loom_syn_bind(e, env, pat->name, value);
-    case P_WILD: return env;
+    case P_WILD:
+    case P_LITERAL: return env;
     case P_TYPED:
         if (list) value = claimed_value(e, &list->at[(*next)++], value, scope);
         return loom_syn_bind_pattern(e, pat->items[0], value, env, scope, list, next);
@@ -104,7 +104,7 @@ syn_env *loom_syn_bind_pattern(syn_elab *e, const syn_pat *pat, syn_value *value
         value->kind == V_NODE && pat->kind == P_TUPLE && !poisoned && loom_syn_ty(value->node->type)->n != pat->n_items;
     for (uint32_t i = 0; i < pat->n_items; i++) {
         syn_value *part = poisoned || misfit || other ? loom_syn_node_value(e, loom_syn_poison(e, pat->span))
-                                                      : part_of(e, pat, value, i);
+                                                      : loom_syn_part_of(e, pat, value, i);
         env = loom_syn_bind_pattern(e, pat->items[i], part, env, scope, list, next);
     }
     return env;

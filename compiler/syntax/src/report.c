@@ -46,6 +46,14 @@ void loom_syn_error_at(syn_elab *e, const syn_site *site, loom_span span, const 
     va_end(arguments);
 }
 
+void loom_syn_warn(syn_elab *e, loom_span span, const char *hint, const char *format, ...) {
+    if (!is_users(e, span)) return;
+    va_list arguments;
+    va_start(arguments, format);
+    loom_syn_vreport(e->c, LOOM_E_TYPE, true, span, hint, format, arguments);
+    va_end(arguments);
+}
+
 loom_span loom_syn_place(const syn_elab *e, loom_span span) {
     if (is_users(e, span)) return span;
     for (const syn_site *s = e->site; s && !s->instance; s = s->outer) {
@@ -71,6 +79,10 @@ void loom_syn_found_seq(syn_elab *e, loom_span span, const char *name, uint32_t 
         {"reduce", "`fold_seq op ne xs`"},
         {"scan", "`scan_seq op ne xs`"},
         {"filter", "`filter_seq p xs`"},
+        {"partition", "`filter_seq p xs`, and another for the others"},
+        {"sort", "`sort (from_seq xs)`"},
+        {"sort_by", "`sort_by key (from_seq xs)`"},
+        {"stencil", "`stencil #clamp f (from_seq xs)`"},
         {"permute", "`permute_seq op dest is xs`"},
     };
     const syn_site *users = is_users(e, span) ? NULL : users_site(e, e->site);

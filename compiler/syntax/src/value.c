@@ -40,6 +40,12 @@ static bool is_pair(const syn_value *v, uint32_t n) {
 syn_node *loom_syn_need_node(syn_elab *e, syn_value *v, loom_span span, const char *where) {
     if (v->kind == V_NODE) return v->node;
     if (v->kind == V_SIZE) return size_node(e, v->size, span);
+    if (v->kind == V_WINDOW || (v->kind == V_BOUNDARY && loom_syn_arity(e, v) == 0)) {
+        bool window = v->kind == V_WINDOW;
+        loom_syn_error(e, span, window ? "read it: `w[-1]`, `w[0, 1]`" : "it is the first argument of `stencil`",
+                       "a %s cannot be %s", window ? "window" : "boundary", where);
+        return loom_syn_poison(e, span);
+    }
     uint32_t missing = loom_syn_arity(e, v);
     const char *form = v->kind == V_BUILTIN ? loom_syn_builtin_form(loom_syn_builtin(v->builtin)->name) : NULL;
     const char *hint =
@@ -92,11 +98,6 @@ syn_decl *loom_syn_top_level(const syn_elab *e, const syn_name *name) {
 static const struct {
     const char *name, *way;
 } unavailable[] = {
-    {"partition", "`(filter p xs, filter (\\x -> !(p x)) xs)`"},
-    {"sort", "by ranks, for a few: `scatter xs (imap (\\i x -> count id (imap (\\j y -> y < x || (y == x && j < i)) "
-             "xs)) xs) xs`"},
-    {"sort_by", "by ranks, for a few: `scatter xs ranks xs`, a rank being the number of elements before one"},
-    {"stencil", "`generate n f` whose f reads neighbours, such as `xs[max 0 (i - 1)]`"},
     {"chain_seq", "`fold_seq` and `scan_seq` with an associative operator, or `loop` over `from_seq s`"},
     {"forever", "give a number of groups"},
 };

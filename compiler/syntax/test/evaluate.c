@@ -192,3 +192,92 @@ LOOM_TEST(syntax_evaluate, genericity) {
                "entry main = poly [1, 2, 3] 2 == 11 && poly [1, 2, 3] 2f32 == 11 && poly [1] (complex 0 1) == 1");
     check_true("def twice f = f >-> f\nentry main = twice (+ 3) 1 == 7 && (twice (map (* 2)) [1, 2] |> sum) == 12");
 }
+
+/* The first case that fits, whatever the number of cases; the subject is evaluated once. */
+LOOM_TEST(syntax_evaluate, match) {
+    IS("map (\\x -> match x case 0 -> 10 case -1 -> 20 case n -> n + 1) [0, -1, 7]", "[10, 20, 8]");
+    IS("map (\\x -> match x case 0 -> 1 case 1 -> 2 case 2 -> 3 case 3 -> 4 case 4 -> 5 case _ -> 6) [4, 3, 2, 1, 0, "
+       "-1]",
+       "[5, 4, 3, 2, 1, 6]");
+    IS("map2 (\\x b -> match (x, b) case (0, true) -> 1 case (_, false) -> 2 case (1, _) -> 3 case (n, _) -> n)"
+       " [0, 5, 1, 9] [true, false, true, true]",
+       "[1, 2, 3, 9]");
+    IS("map (\\x -> match {a = x, b = (x > 2, x)} case {a = 1} -> 10 case {b = (true, y), a = _} -> y case {a} -> -a)"
+       " [1, 2, 3]",
+       "[10, -2, 3]");
+    IS("map (\\x -> match x case true -> 1 case false -> 2) [true, false]", "[1, 2]");
+    IS("map (\\x -> match x case 0.5 -> 1 case -0 -> 2 case 1e3 -> 3 case _ -> 4) [0.5, 0, 1000, f64.nan]",
+       "[1, 2, 3, 4]");
+    IS("map (\\x -> match x case 0 -> (match x + 1 case 1 -> 5 case _ -> 6) case _ -> 7) [0, 1]", "[5, 7]");
+    IS("match 3 case (x: i32) -> x + 1", "4");
+    IS("match ([1, 2], 0) case (xs, 0) -> xs case (xs, n) -> map (+ n) xs", "[1, 2]");
+    TRUE("match complex 1 0 case 1 -> true case _ -> false");
+    /* A branch that is not taken does not fail. */
+    TRUE("(match 0 case 0 -> 1 case n -> 1 / (n - n)) == 1");
+    check_fails("entry main =\n  let zero = 0\n  in match 1 / zero case _ -> true", 3);
+}
+
+LOOM_TEST(syntax_evaluate, partition) {
+    TRUE("partition (> 2) [1, 3, 2, 4, 0] == ([3, 4], [1, 2, 0])");
+    TRUE("partition (> 2) [] == ([], [])");
+    TRUE("partition (\\(x, y) -> x > y) [(1, 2), (2, 1)] == ([(2, 1)], [(1, 2)])");
+    TRUE("partition (\\r -> length r > 1) [[1], [2, 3], []] == ([[2, 3]], [[1], []])");
+    check_fails("entry main =\n  let z = 0\n  in (partition (\\x -> 1 / z > x) [1]).0 == []", 3);
+}
+
+LOOM_TEST(syntax_evaluate, sort) {
+    IS("sort [3, 1, 2]", "[1, 2, 3]");
+    IS("sort [true, false, true]", "[false, true, true]");
+    IS("sort [2u8, 255, 0]", "[0, 2, 255]");
+    TRUE("let xs = sort [f32.nan, 1, -f32.inf, f32.inf] in xs[0] == -f32.inf && xs[2] == f32.inf && is_nan xs[3]");
+    IS("sort_by (\\(x, y) -> (y, -x)) [(1, true), (2, false), (3, true), (4, false)]",
+       "[(4, false), (2, false), (3, true), (1, true)]");
+    IS("sort_by (\\x -> x / 10) [31, 12, 11, 30, 2]", "[2, 12, 11, 31, 30]");
+    IS("sort_by length [[1, 2, 3], [], [4], [5, 6], [7]]", "[[], [4], [7], [5, 6], [1, 2, 3]]");
+    IS("sort_by (\\r -> {k = r.b, j = 0}) [{a = 1, b = 2}, {a = 2, b = 1}]", "[{a = 2, b = 1}, {a = 1, b = 2}]");
+    IS("map sort [[2, 1], [3], []]", "[[1, 2], [3], []]");
+    TRUE("i32.sort [2, 1] == [1, 2]");
+    check_true("def descending 'a (xs: []a) : []a = reverse (sort xs)\n"
+               "entry main = descending [1, 3, 2] == [3, 2, 1] && descending [0.5, 1] == [1, 0.5]");
+}
+
+/* Each boundary near and far, against what it stands for. */
+LOOM_TEST(syntax_evaluate, stencil) {
+#define NEAR(boundary, xs) "stencil " boundary " (\\w -> 100 * w[-1] + 10 * w[0] + w[1]) " xs
+    IS(NEAR("#clamp", "[1, 2, 3]"), "[112, 123, 233]");
+    IS(NEAR("#mirror", "[1, 2, 3]"), "[212, 123, 232]");
+    IS(NEAR("#wrap", "[1, 2, 3]"), "[312, 123, 231]");
+    IS(NEAR("(#constant 9)", "[1, 2, 3]"), "[912, 123, 239]");
+    IS(NEAR("#clamp", "[1]"), "[111]");
+    IS(NEAR("#mirror", "[1]"), "[111]");
+    IS(NEAR("#wrap", "[1]"), "[111]");
+    IS(NEAR("(#constant 9)", "[1]"), "[919]");
+    IS(NEAR("#mirror", "([]: []i32)"), "[]");
+    IS("map (\\d -> (stencil #clamp (\\w -> w[d]) [1, 2, 3])[1]) [-5, -1, 0, 1, 7]", "[1, 1, 2, 3, 3]");
+    IS("map (\\d -> (stencil #mirror (\\w -> w[d]) [1, 2, 3])[0]) (-5...5)", "[2, 1, 2, 3, 2, 1, 2, 3, 2, 1, 2]");
+    IS("map (\\d -> (stencil #wrap (\\w -> w[d]) [1, 2, 3])[0]) (-5...5)", "[2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3]");
+    IS("map (\\d -> (stencil (#constant 0) (\\w -> w[d]) [1, 2, 3])[1]) [-5, -2, -1, 0, 1, 2]", "[0, 0, 1, 2, 3, 0]");
+    /* Offsets beyond any array do not wrap around. */
+    IS("map (\\d -> (stencil #clamp (\\w -> w[d]) [1, 2, 3])[2]) [i64.highest, i64.lowest]", "[3, 1]");
+    IS("map (\\d -> (stencil (#constant 7) (\\w -> w[d]) [1, 2, 3])[2]) [i64.highest, i64.lowest]", "[7, 7]");
+    IS("map (\\d -> (stencil #wrap (\\w -> w[d]) [1, 2, 3])[2]) [i64.highest, i64.lowest]",
+       "[[1, 2, 3][(2 + i64.highest % 3) % 3], [1, 2, 3][(2 + i64.lowest % 3) % 3]]");
+    /* Ranks by the number of indices. */
+    IS("stencil (#constant 0) (\\w -> w[-1, 0] + w[1, 0] + w[0, -1] + w[0, 1]) [[1, 2], [3, 4], [5, 6]]",
+       "[[5, 5], [10, 11], [9, 9]]");
+    IS("stencil #wrap (\\w -> zip_with (+) w[-1] w[0]) [[1, 2], [3, 4], [5, 6]]", "[[6, 8], [4, 6], [8, 10]]");
+    IS("stencil #clamp (\\w -> w[0][1] - w[1][0]) [[1, 2], [3, 4]]", "[-1, 1]");
+    IS("stencil #clamp (\\w -> w[1, -1, 0] + w[0, 0, 1]) [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]",
+       "[[[7, 8], [9, 10]], [[11, 12], [13, 14]]]");
+    IS("stencil #clamp (\\_ -> 1) [[0, 0], [0, 0]]", "[[1, 1], [1, 1]]");
+    /* Several inputs, windows given on, read in loops, by sections, from inside another stencil. */
+    IS("stencil #clamp (\\w -> w[-1].0 * w[1].1) (zip [1, 2, 3] [4, 5, 6])", "[5, 6, 12]");
+    check_true("def blur w = (w[-1] + w[0] + w[1]) / 3\n"
+               "def smooth boundary xs = stencil boundary blur xs\n"
+               "entry main = smooth #clamp [3, 6, 9] == [4, 6, 8] && smooth (#constant 0) [3.0, 6, 9] == [3, 6, 5]");
+    IS("stencil #clamp (\\w -> loop s = 0 for d < 3 do s + w[d]) [1, 2, 3]", "[6, 8, 9]");
+    IS("stencil #clamp (.[1]) [1, 2, 3]", "[2, 3, 3]");
+    IS("stencil #clamp (\\w -> sum (stencil #clamp (\\v -> w[1] * v[0]) [1, 2])) [1, 2]", "[6, 6]");
+    check_fails("entry main =\n  length (stencil #clamp (\\w -> w[0, 1]) [[1, 2], [3]]) == 0", 2);
+#undef NEAR
+}

@@ -48,6 +48,8 @@ LOOM_TEST(syntax_format, spaces) {
     check_format("def f a = 0 ..< a :> [3]i64", "def f a = 0..<a :> [3]i64\n");
     check_format("def f = - (- 1) - -2", "def f = -(-1) - -2\n");
     check_format("def f x = !x && ! (x)", "def f x = !x && !(x)\n");
+    check_format("def f xs=stencil  # clamp (\\w->w [- 1]) xs", "def f xs = stencil #clamp (\\w -> w [-1]) xs\n");
+    check_format("def f g=stencil(#constant  0)g", "def f g = stencil (#constant 0) g\n");
     check_format("def f x = (x:f32)", "def f x = (x : f32)\n");
 }
 
@@ -64,6 +66,8 @@ LOOM_TEST(syntax_format, indentation) {
     check_format("def f x = if x then 1\nelse if x then 2\nelse 3",
                  "def f x = if x then 1\n          else if x then 2\n          else 3\n");
     check_format("def f xs =\nmap (\\x ->\nx + 1)\nxs", "def f xs =\n  map (\\x ->\n    x + 1)\n    xs\n");
+    check_format("def f x =\nmatch(x,1)\ncase(0,- 1)->\n1\n  case _->2",
+                 "def f x =\n  match (x, 1)\n  case (0, -1) ->\n    1\n  case _ -> 2\n");
     check_format("def f = [\n1,\n2\n]", "def f = [\n  1,\n  2\n]\n");
     check_format("def f = g (1,\n2)", "def f = g (1,\n           2)\n");
     check_format("def f a b =\na\n+ b\n|> g", "def f a b =\n  a\n  + b\n  |> g\n");

@@ -139,6 +139,51 @@ LOOM_TEST(syntax_limits, bodies) {
     loom_buffer_free(&t.b);
 }
 
+/* Cases nest by the logarithm of their number, and each is compared with few of the others. */
+LOOM_TEST(syntax_limits, cases) {
+    text t = {0};
+    repeat(&t, "entry main (x: i32) : i32 = match x", 1);
+    for (int i = 0; i < 3000; i++) loom_buffer_printf(&t.b, " case %d -> %d", i, i + 1);
+    repeat(&t, " case _ -> 0", 1);
+    check_fits(&t);
+    /* 256 literals are all that a u8 has. */
+    repeat(&t, "entry main (x: u8) : i32 = match x", 1);
+    for (int i = 0; i < 256; i++) loom_buffer_printf(&t.b, " case %d -> %d", i, i + 1);
+    check_fits(&t);
+    repeat(&t, "entry main (x: i8) : i32 = match x", 1);
+    for (int i = -127; i < 128; i++) loom_buffer_printf(&t.b, " case %d -> %d", i, i + 1);
+    check_limit(&t, LOOM_E_TYPE, "fits `-128`, found none");
+}
+
+/* Eleven pigeons in ten holes: that the cases cover everything has no short proof. */
+LOOM_TEST(syntax_limits, cases_that_cover_by_counting) {
+    enum {
+        HOLES = 10,
+        CELLS = (HOLES + 1) * HOLES
+    };
+    text t = {0};
+    repeat(&t, "entry main (x: (bool", 1);
+    repeat(&t, ", bool", CELLS - 1);
+    repeat(&t, ")) : i32 = match x", 1);
+    for (int pigeon = 0; pigeon <= HOLES; pigeon++) { /* is nowhere */
+        for (int i = 0; i < CELLS; i++)
+            loom_buffer_printf(&t.b, "%s%s", i ? ", " : " case (", i / HOLES == pigeon ? "false" : "_");
+        repeat(&t, ") -> 1", 1);
+    }
+    for (int hole = 0; hole < HOLES; hole++) { /* has two */
+        for (int a = 0; a <= HOLES; a++) {
+            for (int b = 0; b < a; b++) {
+                for (int i = 0; i < CELLS; i++) {
+                    bool taken = i % HOLES == hole && (i / HOLES == a || i / HOLES == b);
+                    loom_buffer_printf(&t.b, "%s%s", i ? ", " : " case (", taken ? "true" : "_");
+                }
+                repeat(&t, ") -> 2", 1);
+            }
+        }
+    }
+    check_limit(&t, LOOM_E_LIMIT, "checking took more than");
+}
+
 LOOM_TEST(syntax_limits, instances) {
     text t = {0};
     repeat(&t, "def f x = x + 1\n", 1);

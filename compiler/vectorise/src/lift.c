@@ -219,6 +219,7 @@ bool vec_lift_node(vec *v, frame *f, loom_node_id id, val *result) {
     case LOOM_OP_CALL:
         return vec_operands(v, f, n, &ops) &&
                vec_lift_body(v, &v->p->bodies[v->p->functions[n->aux].body], ops, NULL, result);
+    case LOOM_OP_SORT: return vec_refuse(v, n, "%s puts elements in an order", loom_op_table[n->op].name);
     default: break;
     }
     if (vec_is_delayed((loom_op)n->op)) return lift_moved(v, f, id, result);

@@ -59,6 +59,7 @@ static bool is_heavy(loom_op op) {
     case LOOM_OP_PERMUTE:
     case LOOM_OP_SCATTER:
     case LOOM_OP_FFT:
+    case LOOM_OP_SORT:
     case LOOM_OP_CALL: return true;
     default: return false;
     }

@@ -226,3 +226,34 @@ REFUSED(irregular, "depends on the element", "entry main (n: i64) : [][]i64 = ge
 SAME(irregular_summed,
      "entry main (n: i64) : []i64 = generate n (\\i -> let s = if i > 1 then sum (iota i) else 0 in s)", "i64 = 4")
 REFUSED(filtered, "filter", "entry main (a: []f64) : []f64 = filter (> 0.0) a", "f64 9")
+
+/* What is said with other operations is compiled as they are: windows of every boundary, alone and in maps. */
+SAME(stencil_clamp, "entry main (a: []f64) : []f64 = stencil #clamp (\\w -> w[-2] + 2.0 * w[0] - w[1]) a", "f64 9")
+SAME(stencil_mirror, "entry main (a: []f64) : []f64 = stencil #mirror (\\w -> w[-2] + 2.0 * w[0] - w[4]) a", "f64 3")
+SAME(stencil_wrap, "entry main (a: []f64) : []f64 = stencil #wrap (\\w -> w[-2] + 2.0 * w[0] - w[1]) a", "f64 90")
+SAME(stencil_constant, "entry main (a: []f64) : []f64 = stencil (#constant 7) (\\w -> w[-2] + 2.0 * w[0] - w[1]) a",
+     "f64 9")
+SAME(stencil_2d,
+     "entry main (a: [][]f64) : [][]f64 = stencil (#constant 0) (\\w -> w[-1, 0] + w[1, 0] + w[0, -1] + w[0, 1]) a",
+     "f64 6x70")
+SAME(stencil_of_rows, "entry main (a: [][]f64) : [][]f64 = stencil #wrap (\\w -> zip_with (+) w[-1] w[1]) a", "f64 5x4")
+SAME(stencil_in_map,
+     "entry main (a: [][]f64) (d: i64) : [][]f64 = map (stencil #mirror (\\w -> w[d] + w[-d] * w[0])) a", "f64 4x7",
+     "i64 = 9")
+SAME(stencil_in_loop,
+     "entry main (a: [][]f64) : [][]f64 = loop a = a for _ < 3 do stencil #clamp (\\w -> 0.5 * (w[0, 1] + w[1, 0])) a",
+     "f64 5x6")
+SAME(stencil_empty, "entry main (a: []f64) : []f64 = stencil #wrap (\\w -> w[1]) a", "f64 0")
+SAME(match_numbers,
+     "entry main (a: []i64) : []i64 = map (\\x -> match x % 7 case 0 -> 10 case 3 -> x case 5 -> 1 / x case _ -> -1) a",
+     "i64 90")
+SAME(match_tuples,
+     "entry main (a: []f64) : []f64 = imap (\\i x -> match (i % 3, x > 0.5) case (0, true) -> x case (_, false) -> 1.0 "
+     "case (n, _) -> f64.i64 n) a",
+     "f64 50")
+REFUSED(sorted, "sort puts elements in an order", "entry main (a: []f64) : []f64 = sort a", "f64 9")
+REFUSED(sorted_rows, "sort puts elements in an order",
+        "entry main (a: [][]f64) : [][]f64 = map (sort_by (\\x -> -x)) a", "f64 3x4")
+REFUSED(sorted_in_part, "sort", "entry main (a: [][]f64) : [][]f64 = map (\\r -> if r[0] > 0.5 then sort r else r) a",
+        "f64 3x4")
+REFUSED(parted, "filter", "entry main (a: []f64) : ([]f64, []f64) = partition (> 0.5) a", "f64 9")

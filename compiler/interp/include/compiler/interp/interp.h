@@ -25,9 +25,10 @@ typedef struct loom_interp_options {
 } loom_interp_options;
 
 /* Counters of work: compiled code is held against these. scalar_evaluations: primitives and conversions, weighted as in
- * the table of primitives, and 5 n log2 n for a transform. elements_moved: scalars written into arrays. steps: of a
- * parallel machine; one for each operation on whole arrays, those of a map's deepest element and one more for a map,
- * those of the operator times log2 n for a fold or scan. All are the same however the evaluation goes about it. */
+ * the table of primitives, 5 n log2 n for a transform, n log2 n for each scalar of the keys of a sort. elements_moved:
+ * scalars written into arrays. steps: of a parallel machine; one for each operation on whole arrays, those of a map's
+ * deepest element and one more for a map, those of the operator times log2 n for a fold or scan. All are the same
+ * however the evaluation goes about it. */
 typedef struct loom_interp_counters {
     uint64_t scalar_evaluations, elements_moved, steps;
 } loom_interp_counters;

@@ -89,6 +89,8 @@ typedef struct loom_type {
     X(REVERSE, "reverse", 1, 0, 1, "")                                                                                 \
     X(ROTATE, "rotate", 2, 0, 1, "r, array: element i of the result is element (i + r) mod n, as Futhark")             \
     X(FFT, "fft", 1, 0, 1, "all levels of the argument; complex; aux 0 forward (unscaled), 1 inverse (1/N)")           \
+    X(SORT, "sort", 1, 0, 1,                                                                                           \
+      "keys: array of real scalars, truth values or tuples of those -> []i64, places in ascending order, stable")      \
     X(SEQ_ROWS, "rows", 1, 0, 0, "array -> sequence of its elements")                                                  \
     X(SEQ_MAP, "map_seq", -1, 1, 1, "sequences; body of as many parameters (zip_with_seq)")                            \
     X(SEQ_FILTER, "filter_seq", 1, 1, 1, "sequence; predicate")                                                        \
