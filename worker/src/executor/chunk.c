@@ -105,11 +105,11 @@ static uint64_t copied_bytes(const loom_run *run, loom_value *const *streams) {
  * are passed over in each chunk, so then chunks are longer. */
 #define CHUNK_BYTES ((uint64_t)96 << 20)
 
-static loom_status *accumulator_bytes(const loom_run *run, uint64_t *bytes);
+static loom_status *accumulator_bytes(const loom_run *run, bool those_made, uint64_t *bytes);
 
 static uint64_t worth_taking(const loom_run *run) {
     uint64_t bytes = 0;
-    loom_status_free(accumulator_bytes(run, &bytes));
+    loom_status_free(accumulator_bytes(run, true, &bytes));
     return bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
 }
 
@@ -145,11 +145,11 @@ static loom_status *choose_length(loom_run *run, loom_value *const *streams, boo
     return NULL;
 }
 
-/* Accumulators as they would be made now. */
-static loom_status *accumulator_bytes(const loom_run *run, uint64_t *bytes) {
+/* Accumulators as they would be made now; with or without those that there are. */
+static loom_status *accumulator_bytes(const loom_run *run, bool those_made, uint64_t *bytes) {
     *bytes = 0;
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
-        if (!run->outputs[j].in_place) continue;
+        if (!run->outputs[j].in_place || (!those_made && run->outputs[j].pieces.count)) continue;
         const loom_plan_output *o = &run->engine->plan->outputs[j];
         for (uint32_t i = 0; i < o->n_leaves; i++) {
             uint64_t leaf;
@@ -164,7 +164,7 @@ static loom_status *accumulator_bytes(const loom_run *run, uint64_t *bytes) {
 static loom_status *refuse_if_too_large(loom_run *run) {
     const loom_plan *plan = run->engine->plan;
     uint64_t accumulators, have = available(run);
-    LOOM_TRY(accumulator_bytes(run, &accumulators));
+    LOOM_TRY(accumulator_bytes(run, false, &accumulators));
     uint32_t from = plan->kind == LOOM_STAGE_TRAVERSAL ? plan->chunk_begin : 0;
     uint64_t buffers = loom_engine_peak(run->engine, from, plan->n_actions, 1);
     if (accumulators <= have && buffers <= have - accumulators) return NULL;

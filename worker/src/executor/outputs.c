@@ -149,6 +149,39 @@ loom_status *loom_run_new_accumulator(loom_run *run, uint32_t output, loom_value
     return NULL;
 }
 
+static bool may_accumulate(const loom_value *value) {
+    for (uint32_t i = 0; i < value->n_leaves; i++) {
+        if (!loom_leaf_is_regular(&value->leaves[i]) || !loom_engine_is_aligned(value->leaves[i].data)) return false;
+    }
+    return loom_value_is_ours(value);
+}
+
+/* What another run of the stage has added up, maybe by the interpreter, as an accumulator that kernels can write. */
+static loom_status *fit_accumulator(loom_run *run, uint32_t output, loom_value **content) {
+    const loom_plan_output *o = &run->engine->plan->outputs[output];
+    loom_value *made, *have = *content;
+    bool same = have->n_leaves == o->n_leaves;
+    for (uint32_t i = 0; same && i < o->n_leaves; i++) {
+        uint64_t bytes;
+        LOOM_TRY(loom_engine_size(run->engine, o->buffers[i], &bytes));
+        same = bytes == (uint64_t)have->leaves[i].n_data * loom_dtype_size(have->leaves[i].dtype) &&
+               have->leaves[i].dtype == run->engine->plan->buffers[o->buffers[i]].dtype;
+    }
+    if (!same)
+        return loom_error(LOOM_E_DATA, "%s adds up arrays of different sizes for segments of different shapes",
+                          run->stage->label ? run->stage->label : "the stage");
+    if (may_accumulate(have)) return NULL;
+    LOOM_TRY(loom_run_new_accumulator(run, output, &made));
+    for (uint32_t i = 0; i < o->n_leaves; i++) {
+        const loom_leaf *from = &have->leaves[i];
+        loom_engine_copy(run->executor, from->data, made->leaves[i].data,
+                         (uint64_t)from->n_data * loom_dtype_size(from->dtype));
+    }
+    loom_value_unref(have);
+    *content = made;
+    return NULL;
+}
+
 loom_status *loom_run_bind_accumulators(loom_run *run) {
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
         loom_run_output *output = &run->outputs[j];
@@ -159,6 +192,8 @@ loom_status *loom_run_bind_accumulators(loom_run *run) {
             /* n = 0: nothing is inside yet. */
             loom_status *status = loom_run_add(run, j, INT64_MAX, 0, value);
             if (status) return status;
+        } else {
+            LOOM_TRY(fit_accumulator(run, j, &output->pieces.at[0].value));
         }
         const loom_plan_output *o = &run->engine->plan->outputs[j];
         loom_value *value = output->pieces.at[0].value;
