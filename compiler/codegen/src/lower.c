@@ -73,7 +73,9 @@ static void find_last_uses(loom_gen *g) {
     for (loom_lop_id i = 0; i < l->n_ops; i++) loom_lifted_reads(l, i, note_read, &(reader){g, i});
     /* An axis whose extent is a value is read by whoever loops over it; such scalars are never worth reusing. */
     for (loom_axis_id a = 0; a < l->n_axes; a++) {
-        if (l->axes[a].kind == LOOM_AXIS_SCALAR) g->last_use[l->axes[a].value] = l->n_ops;
+        loom_lvalue_id needs[3];
+        uint32_t n = loom_axis_needs(l, a, needs);
+        for (uint32_t i = 0; i < n; i++) g->last_use[needs[i]] = l->n_ops;
     }
 }
 

@@ -142,6 +142,7 @@ static bool run_round(loom_lifted *l) {
     for (uint32_t j = 0; j < l->n_outputs; j++) fuse_copy_body(&r, l->outputs[j].combine, NULL, &l->outputs[j].combine);
     for (uint32_t i = 0; i < l->n_axes; i++) {
         if (l->axes[i].kind == LOOM_AXIS_SCALAR) l->axes[i].value = r.alias[l->axes[i].value];
+        if (l->axes[i].kind == LOOM_AXIS_SEGMENTED) l->axes[i].lengths = r.alias[l->axes[i].lengths];
     }
     loom_arena_destroy(r.scratch);
     return r.changed;

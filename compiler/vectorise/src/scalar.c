@@ -184,7 +184,7 @@ static bool shape_of_branches(vec *v, frame *f, const loom_node *n, val *like) {
         if (!types[i].depth) continue;
         at[i].own = a.at[i].own;
         for (uint32_t k = 0; k < types[i].depth; k++) {
-            if (a.at[i].own[k].axis == LOOM_NONE || !vec_same_extent(a.at[i].own[k], b.at[i].own[k])) {
+            if (!vec_is_settled(v, a.at[i].own[k]) || !vec_same_extent(v, a.at[i].own[k], b.at[i].own[k])) {
                 return vec_refuse(v, n, "branches whose arrays may differ in shape");
             }
         }
@@ -426,7 +426,7 @@ static bool is_unknown(vec *v, frame *f, const loom_node *n, val *result) {
     *result = vec_leaves_of(v, vec_leaf_count(v, n->type), &at);
     for (uint32_t i = 0; i < result->n; i++) {
         extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)types[i].depth + 1);
-        for (uint32_t k = 0; k < types[i].depth; k++) own[k] = (extent){LOOM_NONE, LOOM_NONE};
+        for (uint32_t k = 0; k < types[i].depth; k++) own[k] = (extent){.axis = LOOM_NONE, .expr = LOOM_NONE};
         at[i] = (leaf){.kind = LEAF_BAD, .dtype = types[i].dtype, .n_own = types[i].depth, .own = own};
         at[i].why = "an operator that joins arrays of different shapes";
     }
