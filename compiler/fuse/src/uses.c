@@ -142,7 +142,8 @@ uses fuse_find_uses(const loom_lifted *l, loom_arena *arena) {
         bool holds_check = (o->kind == LOOM_LO_LOOP || o->kind == LOOM_LO_IF) && checks[id] > checks[o->inner_first];
         /* What comes in is bound whether or not it is used, and so are its rows. */
         bool rows = o->kind == LOOM_LO_OFFSETS && l->values[o->args[0]].source < LOOM_LV_OP;
-        bool root = rows || o->kind == LOOM_LO_CHECK || holds_check || (o->kind == LOOM_LO_PERMUTE && o->output != LOOM_NONE);
+        bool root =
+            rows || o->kind == LOOM_LO_CHECK || holds_check || (o->kind == LOOM_LO_PERMUTE && o->output != LOOM_NONE);
         if (root || has_results_used(&w, o)) use_op(&w, id - 1);
     }
     return w.u;

@@ -228,9 +228,8 @@ static bool check_segments(checker *c, const loom_axis_id *axes, uint32_t n) {
              "axis %" PRIu32 " has lengths over other axes than those before it", axes[i]);
         NEED(v->dtype == LOOM_I64 && o->dtype == LOOM_I64 && t->dtype == LOOM_I64 && t->n_axes == 0,
              "axis %" PRIu32 " has lengths of another type", axes[i]);
-        NEED(o->source == LOOM_LV_OP && o->op == t->op && o->op < l->n_ops &&
-                 l->ops[o->op].kind == LOOM_LO_OFFSETS && l->ops[o->op].n_args == 1 &&
-                 l->ops[o->op].args[0] == a->lengths && l->ops[o->op].n_results == 2 &&
+        NEED(o->source == LOOM_LV_OP && o->op == t->op && o->op < l->n_ops && l->ops[o->op].kind == LOOM_LO_OFFSETS &&
+                 l->ops[o->op].n_args == 1 && l->ops[o->op].args[0] == a->lengths && l->ops[o->op].n_results == 2 &&
                  l->ops[o->op].results[0] == a->offsets,
              "axis %" PRIu32 " has offsets of other lengths", axes[i]);
     }

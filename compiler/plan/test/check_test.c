@@ -45,7 +45,7 @@ LOOM_TEST(plan_check, targets) {
     REFUSED(({
         actions[5].n_buffers = 2; /* another size for the second target */
         actions[5].buffers = two;
-        buffers[1] = (loom_plan_buffer){"other", LOOM_C64, LOOM_STORE_ACCUMULATOR, 1, 0, 2, narrow};
+        buffers[1] = (loom_plan_buffer){"other", LOOM_C64, LOOM_STORE_ACCUMULATOR, 1, 0, 2, narrow, 0, false};
         actions[0] = (loom_plan_action){.kind = LOOM_ACT_FILL, .buffer = 1};
         actions[1] = actions[3];
         p->n_outputs = 0;

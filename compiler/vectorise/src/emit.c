@@ -128,7 +128,9 @@ bool vec_to_expr(vec *v, const leaf *x, loom_lexpr_id *e) {
     }
     switch ((leaf_kind)x->kind) {
     case LEAF_CONST: *e = vec_x_const(v, x->dtype, x->imm); return true;
-    case LEAF_VALUE: *e = load(v, x); return !v->lost || vec_refuse(v, NULL, "the extent of rows that may differ in length");
+    case LEAF_VALUE:
+        *e = load(v, x);
+        return !v->lost || vec_refuse(v, NULL, "the extent of rows that may differ in length");
     case LEAF_AXIS: *e = axis_value(v, x); return true;
     case LEAF_EXTENT: *e = vec_x_extent(v, (extent){.axis = x->id, .expr = LOOM_NONE}); return true;
     case LEAF_EXPR:

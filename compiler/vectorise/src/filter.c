@@ -1,8 +1,8 @@
 /* filter: which elements stay is found first, then each leaf is gathered once.
  *
- *     filter p xs  ->  flags = p xs (under the map over xs);  places, count = exclusive sums of the flags and their total;
- *                      the result's axis is count, segmented where it depends on rows around;
- *                      from[places[i]] = i where flags[i];  result = gather xs from
+ *     filter p xs  ->  flags = p xs (under the map over xs);  places, count = exclusive sums of the flags and their
+ * total; the result's axis is count, segmented where it depends on rows around; from[places[i]] = i where flags[i];
+ * result = gather xs from
  */
 #include "vec.h"
 

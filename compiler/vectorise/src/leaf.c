@@ -98,7 +98,8 @@ uint64_t vec_level_mask(const vec *v, const leaf *x) {
 
 /* ---- renaming ---- */
 
-/* What becomes of sources. drop: own axis 0 becomes `first`; add: `level` becomes own axis 0; swap: of own axes 0, 1. */
+/* What becomes of sources. drop: own axis 0 becomes `first`; add: `level` becomes own axis 0; swap: of own axes 0, 1.
+ */
 typedef struct renaming {
     bool drop, add, swap;
     source first;

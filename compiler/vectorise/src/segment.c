@@ -1,10 +1,10 @@
 /* Axes whose extent differs from row to row.
  *
- * A level or own axis of this kind stands on lengths, a value over other levels and axes. The lists of axes of operations
- * and values hold a segmented axis behind exactly the axes of its lengths (lifted.h); a context may have more between or
- * before, say a map around that the rows do not depend on:
- *     map (\k -> map (map (* k)) rows) ks        levels k, c, s; lengths of s over c; result over [k, c, s']
- * Then the lengths are repeated over the axes that there are, s' has these, and a value over them is as dense as any.
+ * A level or own axis of this kind stands on lengths, a value over other levels and axes. The lists of axes of
+ * operations and values hold a segmented axis behind exactly the axes of its lengths (lifted.h); a context may have
+ * more between or before, say a map around that the rows do not depend on: map (\k -> map (map (* k)) rows) ks levels
+ * k, c, s; lengths of s over c; result over [k, c, s'] Then the lengths are repeated over the axes that there are, s'
+ * has these, and a value over them is as dense as any.
  */
 #include "vec.h"
 

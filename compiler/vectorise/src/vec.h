@@ -41,7 +41,8 @@ typedef struct source {
 
 /* An own axis: an axis, or an expression of the operation under construction, or (both LOOM_NONE) not known before the
  * axes before it have been indexed. Which of its lengths counts, where the axis is segmented, is told by `sources`, one
- * for each axis of the lengths, as for a leaf; the own axes that they name are those of the leaf that has the extent. */
+ * for each axis of the lengths, as for a leaf; the own axes that they name are those of the leaf that has the extent.
+ */
 typedef struct extent {
     loom_axis_id axis;
     loom_lexpr_id expr;
@@ -186,8 +187,8 @@ typedef struct vec {
     uint32_t *shared_heads;
     LOOM_VEC(struct equal_axes) equal;
     LOOM_VEC(loom_axis_id) segments; /* segmented axes in scope */
-    uint32_t inner_depth;   /* LOOPs and IFs around, outside of operations */
-    struct target *targets; /* PERMUTE nodes that are results */
+    uint32_t inner_depth;            /* LOOPs and IFs around, outside of operations */
+    struct target *targets;          /* PERMUTE nodes that are results */
     uint32_t n_targets;
 } vec;
 
@@ -230,7 +231,7 @@ bool vec_is_scalar(const val *x); /* no leaf has own axes */
 bool vec_is_int(const leaf *x, int64_t *value);
 bool vec_is_unknown(extent e);
 bool vec_same_extent(const vec *v, extent a, extent b);
-leaf vec_bind_level(vec *v, const leaf *x, uint32_t level);           /* own axis 0 becomes the level */
+leaf vec_bind_level(vec *v, const leaf *x, uint32_t level);             /* own axis 0 becomes the level */
 leaf vec_unbind_level(vec *v, const leaf *x, uint32_t level, extent e); /* and back; e: of the level */
 leaf vec_drop_own(vec *v, const leaf *x, index_step at); /* the own axes without the first, which is indexed */
 leaf vec_replicate_leaf(vec *v, const leaf *x, extent e);

@@ -262,7 +262,8 @@ static bool merge_block(vec *v, const stage_args *s, const loom_graph_output *g,
     for (uint32_t i = 0; i < x->n; i++) {
         group[i] = i;
         bool same = x->at[i].n_own == x->at[0].n_own;
-        for (uint32_t k = 0; same && k < x->at[i].n_own; k++) same = vec_same_extent(v, x->at[i].own[k], x->at[0].own[k]);
+        for (uint32_t k = 0; same && k < x->at[i].n_own; k++)
+            same = vec_same_extent(v, x->at[i].own[k], x->at[0].own[k]);
         if (!same) return vec_refuse(v, n, "partial results whose parts differ in shape");
     }
     return vec_combine_merge(v, n, b, s->args, s->stage->n_inputs, x->at, x->n, group, &o->combine);

@@ -49,7 +49,8 @@ SAME(outer_map, "entry main (a: [][]f64) (k: []f64) : [][][]f64 = map (\\x -> ma
      "f64 2")
 SAME(middle_map, "entry main (a: [][]f64) (k: []f64) : [][][]f64 = map (\\r -> map (\\x -> map (* x) r) k) a",
      "f64 3x[2 0 3]", "f64 2")
-SAME(middle_of_three, "entry main (a: [][][]f64) : [][][][]f64 = map (\\r -> map (\\x -> map (map (* x)) r) [1.0, 2.0]) a",
+SAME(middle_of_three,
+     "entry main (a: [][][]f64) : [][][][]f64 = map (\\r -> map (\\x -> map (map (* x)) r) [1.0, 2.0]) a",
      "f64 2x[2 1]x[1 0 3]")
 SAME(same_twice, "entry main (a: [][]f64) : [][][]f64 = map (\\r -> map (\\s -> map (+ sum r) s) a) a", "f64 3x[2 0 3]")
 SAME(with_index, "entry main (a: [][]f64) : [][]f64 = imap (\\i r -> imap (\\j x -> x + f64 (10 * i + j)) r) a",
@@ -58,9 +59,12 @@ SAME(index_alone, "entry main (a: [][]f64) : [][]i64 = map (\\r -> iota (length 
 
 /* Extents that are computed. */
 SAME(triangle, "entry main (n: i64) : [][]i64 = generate n (\\i -> iota i)", "i64 = 4")
-SAME(triangle_of_triangles, "entry main (n: i64) : [][][]i64 = generate n (\\i -> generate i (\\j -> generate j (\\k -> i + 10 * j + 100 * k)))",
+SAME(triangle_of_triangles,
+     "entry main (n: i64) : [][][]i64 = generate n (\\i -> generate i (\\j -> generate j (\\k -> i + 10 * j + 100 * "
+     "k)))",
      "i64 = 5")
-SAME(triangle_summed, "entry main (n: i64) : []i64 = generate n (\\i -> sum (generate (2 * i) (\\j -> j * i)))", "i64 = 70")
+SAME(triangle_summed, "entry main (n: i64) : []i64 = generate n (\\i -> sum (generate (2 * i) (\\j -> j * i)))",
+     "i64 = 70")
 SAME(replicated, "entry main (n: []i64) : [][]i64 = map (\\k -> replicate k (k * 2)) n", "i64 4 = 2 0 3 1")
 SAME(replicated_rows, "entry main (a: [][]f64) (n: i64) : [][][]f64 = map (\\r -> replicate n r) a", "f64 3x[2 0 3]",
      "i64 = 2")
@@ -88,12 +92,12 @@ SAME(chosen_sums, "entry main (a: [][]f64) (is: []i64) : []f64 = map (\\i -> sum
      "i64 5 = 2 0 3 2 1")
 FAILS(chosen_outside, "entry main (a: [][]f64) (is: []i64) : []f64 = map (\\i -> sum a[i]) is", "f64 4x[2 0 5 1]",
       "i64 5 = 2 0 4 2 1")
-SAME(chosen_elements, "entry main (a: [][]f64) (is: [](i64, i64)) : []f64 = map (\\(i, j) -> a[i, j]) is", "f64 4x[2 0 5 1]",
-     "i64 4 = 2 0 3 2; i64 4 = 4 1 0 0")
+SAME(chosen_elements, "entry main (a: [][]f64) (is: [](i64, i64)) : []f64 = map (\\(i, j) -> a[i, j]) is",
+     "f64 4x[2 0 5 1]", "i64 4 = 2 0 3 2; i64 4 = 4 1 0 0")
 FAILS(chosen_beyond, "entry main (a: [][]f64) (is: [](i64, i64)) : []f64 = map (\\(i, j) -> a[i, j]) is",
       "f64 4x[2 0 5 1]", "i64 4 = 2 0 3 2; i64 4 = 4 2 0 0")
-FAILS(chosen_none, "entry main (a: [][]f64) (is: [](i64, i64)) : []f64 = map (\\(i, j) -> a[i, j]) is",
-      "f64 0x[]", "i64 1 = 0; i64 1 = 0")
+FAILS(chosen_none, "entry main (a: [][]f64) (is: [](i64, i64)) : []f64 = map (\\(i, j) -> a[i, j]) is", "f64 0x[]",
+      "i64 1 = 0; i64 1 = 0")
 SAME(appended, "entry main (a: [][]f64) : [][]f64 = map (\\r -> r ++ r) a", "f64 4x[2 0 5 1]")
 SAME(appended_other, "entry main (a: [][]f64) (b: [][]f64) : [][]f64 = map2 (\\r s -> r ++ map (* 2.0) s) a b",
      "f64 4x[2 0 5 1]", "f64 4x[1 0 2 3]")
@@ -104,12 +108,13 @@ SAME(updated, "entry main (a: [][]f64) : [][]f64 = map (\\r -> r with [0] = 7.0)
 SAME(running, "entry main (a: [][]f64) : [][]f64 = map (scan (+) 0.0) a", "f64 4x[2 0 5 1]")
 SAME(running_right, "entry main (a: [][]f64) : [][]f64 = map (scan_right (+) 0.0) a", "f64 4x[2 0 5 1]")
 SAME(running_total, "entry main (a: [][]f64) : [](([]f64), f64) = map (scan_total (+) 0.0) a", "f64 4x[2 0 5 1]")
-SAME(histograms, "entry main (is: [][]i64) : [][]i64 = map (\\r -> permute (+) (replicate 13 0) r (map (\\_ -> 1) r)) is",
+SAME(histograms,
+     "entry main (is: [][]i64) : [][]i64 = map (\\r -> permute (+) (replicate 13 0) r (map (\\_ -> 1) r)) is",
      "i64 3x[2 0 6]")
 SAME(scattered, "entry main (is: [][]i64) : [][]i64 = map (\\r -> scatter (map (\\_ -> -1) r) r (iota (length r))) is",
      "i64 3x[2 0 6]")
-REFUSED(one_histogram, "permute of rows", "entry main (is: [][]i64) : []i64 = permute (+) (replicate 13 0) is (map (map (\\_ -> 1)) is)",
-        "i64 3x[2 0 6]")
+REFUSED(one_histogram, "permute of rows",
+        "entry main (is: [][]i64) : []i64 = permute (+) (replicate 13 0) is (map (map (\\_ -> 1)) is)", "i64 3x[2 0 6]")
 
 /* filter. */
 SAME(kept, "entry main (a: []f64) : []f64 = filter (> 0.0) a", "f64 9")

@@ -33,7 +33,8 @@ typedef enum loom_axis_kind {
     LOOM_AXIS_CONST,     /* extent */
     LOOM_AXIS_INPUT,     /* extent of axis `level` of input value `value` (the chunk not counted) */
     LOOM_AXIS_SCALAR,    /* i64 value `value`, which has no axes */
-    LOOM_AXIS_SEGMENTED, /* lengths (i64 value over exactly the axes before it), offsets (their exclusive sums) and total */
+    LOOM_AXIS_SEGMENTED, /* lengths (i64 value over exactly the axes before it), offsets (their exclusive sums) and
+                            total */
 } loom_axis_kind;
 
 typedef struct loom_axis {
