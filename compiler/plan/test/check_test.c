@@ -24,12 +24,67 @@
 #define REFUSED(change) REFUSED_OF((void)0, change)
 
 LOOM_TEST(plan_check, indices) {
-    REFUSED(actions[0].buffer = 4);
+    REFUSED(actions[0].buffer = 8);
     REFUSED(actions[1].kernel = 5);
-    REFUSED(actions[1].extent = 3);
+    REFUSED(actions[1].extent = 4);
     REFUSED(actions[4].fft = 1);
-    REFUSED(p->chunk_begin = 8);
+    REFUSED(p->chunk_begin = 14);
     REFUSED(outputs[0].combine = 17);
+}
+
+static loom_plan_extent *extents_of(loom_arena *arena, loom_plan *p) {
+    loom_plan_extent *copy = loom_arena_grow(arena, p->extents, p->n_extents, p->n_extents, sizeof *copy);
+    p->extents = copy;
+    return copy;
+}
+
+static loom_plan_fft *ffts_of(loom_arena *arena, loom_plan *p) {
+    loom_plan_fft *copy = loom_arena_grow(arena, p->ffts, p->n_ffts, p->n_ffts, sizeof *copy);
+    p->ffts = copy;
+    return copy;
+}
+
+static loom_plan_kernel *kernels_of(loom_arena *arena, loom_plan *p) {
+    loom_plan_kernel *copy = loom_arena_grow(arena, p->kernels, p->n_kernels, p->n_kernels, sizeof *copy);
+    p->kernels = copy;
+    return copy;
+}
+
+/* Rows that differ in length: buffers 4 to 7, extent 3, actions 7 to 12. */
+LOOM_TEST(plan_check, segments) {
+    static const uint32_t wide[] = {0, 1, 3}, alone[] = {3}, rows[] = {0, 3}, chunk[] = {0}, none[] = {6, 6};
+    REFUSED(extents_of(arena, p)[3].lengths = 8);
+    REFUSED(extents_of(arena, p)[3].lengths = 0); /* no numbers */
+    REFUSED(extents_of(arena, p)[3].lengths = 5); /* offsets are no lengths */
+    REFUSED(extents_of(arena, p)[3].buffer = 8);
+    REFUSED(extents_of(arena, p)[3].buffer = 4);     /* not one number */
+    REFUSED(buffers[6].storage = LOOM_STORE_RESULT); /* it would leave before it is read for the last time */
+    REFUSED((buffers[7].extents = wide, buffers[7].n_extents = 3)); /* lengths over fewer levels than are before */
+    REFUSED((buffers[7].extents = alone, buffers[7].n_extents = 1));
+    REFUSED(buffers[7].storage = LOOM_STORE_INPUT); /* lengths of another place */
+    REFUSED(buffers[7].source = 1);
+    REFUSED(buffers[7].storage = LOOM_STORE_ACCUMULATOR);
+    REFUSED(buffers[4].lengths_of = 2);
+    REFUSED(buffers[4].lengths_of = 0);
+    REFUSED(buffers[0].lengths_of = 2); /* of data */
+    REFUSED(buffers[4].offsets = true);
+    REFUSED(buffers[6].offsets = true);
+    REFUSED(buffers[5].offsets = false);
+    REFUSED(buffers[5].extents = &wide[1]); /* not as many as lengths */
+    REFUSED(actions[9].buffer = 8);
+    REFUSED(actions[9].buffer = 7);
+    REFUSED(actions[9].buffer2 = 4);
+    REFUSED(actions[9].buffer2 = 3);
+    REFUSED((actions[9].buffers = chunk));
+    REFUSED((actions[9].buffers = none, actions[9].n_buffers = 2));
+    REFUSED(actions[9].n_buffers = 0);
+    REFUSED(actions[7].buffer = 3); /* offsets that are not there */
+    REFUSED(actions[1].extent = 3);
+    REFUSED(ffts_of(arena, p)[0].extents = alone);
+    REFUSED(kernels_of(arena, p)[2].scratch_extent = 3);
+    REFUSED(actions[5].unit_extents = alone);
+    REFUSED((actions[10].kind = LOOM_ACT_LOOP, actions[10].buffer = LOOM_NO_EXTENT));
+    REFUSED((buffers[2].extents = rows)); /* a target */
 }
 
 LOOM_TEST(plan_check, life_of_buffers) {
