@@ -290,6 +290,7 @@ bool loom_gen_is_segmented(const loom_gen *g, loom_axis_id axis) {
 LLVMValueRef loom_fn_offset(loom_fn *fn, loom_lvalue_id value, const LLVMValueRef *indices) {
     const loom_lvalue *v = &fn->g->l->values[value];
     LLVMValueRef origin = loom_fn_place(fn, value)->chunk_origin, offset = NULL;
+    if (v->rep == LOOM_REP_IRREGULAR && fn->flat) return fn->flat;
     if (v->rep == LOOM_REP_IRREGULAR) return loom_fn_list(fn, v->n_axes, v->axes, indices);
     for (uint32_t i = 0; i < v->n_axes; i++) {
         LLVMValueRef index = i == 0 && origin ? LLVMBuildNSWSub(fn->b, indices[0], origin, "") : indices[i];

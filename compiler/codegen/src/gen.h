@@ -95,6 +95,7 @@ typedef struct loom_fn {
     LLVMValueRef *extent; /* per plan extent, NULL until loaded */
     loom_place *place;    /* per lifted value */
     LLVMValueRef element; /* what an error names; NULL: 0 */
+    LLVMValueRef flat;    /* the number of the point among all of the operation, where no index matters; or NULL */
     /* the operation whose body is being built */
     LLVMValueRef axis[LOOM_LIFTED_MAX_AXES];
     loom_sv *memo;          /* per expression */

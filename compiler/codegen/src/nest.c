@@ -258,10 +258,67 @@ static void element_nest(nest *N, loom_nest_code inner) {
     loom_loop_close(fn, &loop);
 }
 
+/* Whether all that the body does with indices is to read values over the same axes at its own point, and nothing can
+ * fail: then lists do not matter. */
+static bool is_flat(const nest *N) {
+    const loom_lifted *l = N->fn->g->l;
+    const loom_lop *op = N->op;
+    const loom_lblock *b = &l->blocks[N->body];
+    uint32_t n_axes = 0, n_indices = 0;
+    if (op->kind != LOOM_LO_COMPUTE || op->sliced) return false;
+    for (loom_lexpr_id id = b->first; id < b->end; id++) {
+        const loom_lexpr *e = &l->exprs[id];
+        if (e->site != LOOM_NONE || e->kind == LOOM_LX_WHILE || e->kind == LOOM_LX_FOR || e->kind == LOOM_LX_IF)
+            return false;
+        uint32_t axes_among = 0;
+        for (uint32_t i = 0; i < e->n_args; i++)
+            axes_among += l->exprs[loom_lifted_arg(l, e, i)].kind == LOOM_LX_AXIS;
+        n_axes += axes_among;
+        if (e->kind != LOOM_LX_LOAD || !l->values[e->aux].n_axes) continue;
+        const loom_lvalue *v = &l->values[e->aux];
+        if (e->mode != LOOM_LOAD_PROVEN || v->n_axes != op->n_axes ||
+            memcmp(v->axes, op->axes, v->n_axes * sizeof *v->axes) != 0)
+            return false;
+        for (uint32_t i = 0; i < v->n_axes; i++) {
+            const loom_lexpr *index = &l->exprs[loom_lifted_arg(l, e, i)];
+            if (index->kind != LOOM_LX_AXIS || index->aux != i) return false;
+        }
+        n_indices += axes_among;
+    }
+    for (uint32_t i = 0; i < b->n_results; i++) n_axes += l->exprs[b->results[i]].kind == LOOM_LX_AXIS;
+    return n_axes == n_indices;
+}
+
+/* One loop over the elements of the range, however many lists there are. */
+static void flat_nest(nest *N) {
+    loom_fn *fn = N->fn;
+    LLVMValueRef from = N->bounds->from, to = N->bounds->to;
+    for (uint32_t i = N->bounds->position + 1; i < N->op->n_axes; i++) {
+        LLVMValueRef extent = loom_fn_extent(fn, N->op->axes[i]);
+        from = LLVMBuildNSWMul(fn->b, from, extent, "");
+        to = LLVMBuildNSWMul(fn->b, to, extent, "");
+    }
+    loom_block_build(fn, N->body, 0);
+    loom_loop loop;
+    loom_loop_open(fn, &loop, from, to, NULL);
+    loop.elementwise = true;
+    fn->flat = loop.index;
+    for (uint32_t i = 0; i < N->op->n_axes; i++) fn->axis[i] = loom_fn_i64(fn, 0); /* looked at by nobody */
+    loom_block_build(fn, N->body, ~(uint64_t)0);
+    loom_nest_point(N, 0);
+    fn->flat = NULL;
+    loom_loop_close(fn, &loop);
+}
+
 static void whole_nest(nest *N, loom_nest_code inner) {
     order_all(N);
     loom_block_reset(N->fn, N->body, NULL);
     LLVMBasicBlockRef empty = guard(N, N->order, N->n);
+    if (N->bounds->position != LOOM_NONE && is_segmented(N, N->bounds->position) && is_flat(N)) {
+        flat_nest(N);
+        go_on(N->fn, empty);
+        return;
+    }
     if (N->bounds->position != LOOM_NONE && is_segmented(N, N->bounds->position)) {
         element_nest(N, inner);
         go_on(N->fn, empty);
