@@ -55,7 +55,8 @@ static loom_status *create_held(loom_run *run, uint32_t n_leaves, loom_value **v
     return NULL;
 }
 
-/* The lengths of a level go out with the leaf. They are looked at once more: what reads the leaf relies on them. */
+/* The lengths of a level go out with the leaf, unless they are all the same: a value has one form. They are looked at
+ * once more: what reads the leaf relies on them. */
 static loom_status *take_lengths(const loom_run *run, const loom_plan_extent *extent, uint32_t k, int64_t total,
                                  loom_leaf *leaf) {
     const int64_t *from = run->engine->data[extent->lengths];
@@ -66,16 +67,20 @@ static loom_status *take_lengths(const loom_run *run, const loom_plan_extent *ex
         return loom_error(LOOM_E_INTERNAL, "plan ends without lengths of '%s'", leaf->name);
     }
     LOOM_TRY(loom_bytes_of(LOOM_I64, 1, &n, &bytes));
-    leaf->extents[k] = LOOM_IRREGULAR;
-    leaf->lengths[k] = malloc(bytes ? bytes : 1);
-    if (!leaf->lengths[k]) return loom_error(LOOM_E_MEMORY, "no memory for the lengths of '%s'", leaf->name);
-    for (int64_t i = 0; i < n; i++) {
-        leaf->lengths[k][i] = from[i];
+    bool regular = true;
+    for (int64_t i = 0; i < n && sum >= 0; i++) {
+        regular = regular && from[i] == from[0];
         if (from[i] < 0 || __builtin_add_overflow(sum, from[i], &sum)) sum = -1;
-        if (sum < 0) break;
     }
-    if (sum == total) return NULL;
-    return loom_error(LOOM_E_INTERNAL, "plan ends with other lengths of '%s' than it has elements", leaf->name);
+    if (sum != total) {
+        return loom_error(LOOM_E_INTERNAL, "plan ends with other lengths of '%s' than it has elements", leaf->name);
+    }
+    leaf->extents[k] = regular ? (n ? from[0] : 0) : LOOM_IRREGULAR;
+    if (regular) return NULL;
+    leaf->lengths[k] = malloc(bytes);
+    if (!leaf->lengths[k]) return loom_error(LOOM_E_MEMORY, "no memory for the lengths of '%s'", leaf->name);
+    memcpy(leaf->lengths[k], from, bytes);
+    return NULL;
 }
 
 /* Everything about a leaf but its data, as buffer `b` stands. Inside an extent of 0 there is nothing. */
