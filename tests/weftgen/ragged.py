@@ -64,8 +64,11 @@ class Ragged:
             if found:
                 return E(t, r.choice(found))
             return E(t, "(generate ", self.small(env, 0), " (\\%s -> " % self.name("i"), self.number(env, 0), "))")
-        return r.choices([self.mapped, self.filtered, self.turned, self.scanned, self.joined, self.cut, self.generated, self.zipped,
-                          self.gathered, self.placed, self.chosen], [4, 3, 1.5, 1.5, 1.5, 2, 2, 2, 1.5, 1, 0.3])[0](t, env, d)
+        rules = [(4, self.mapped), (3, self.filtered), (1.5, self.turned), (1.5, self.scanned), (1.5, self.joined), (2, self.cut),
+                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (0.7, self.chosen)]
+        if any(u == A("", t) for u in env.values()):
+            rules += [(1.5, self.flattened), (0.7, self.counted)]
+        return r.choices([f for _, f in rules], [w for w, _ in rules])[0](t, env, d)
 
     def mapped(self, t, env, d):
         x = self.name("x")
@@ -113,6 +116,15 @@ class Ragged:
     def chosen(self, t, env, d):
         return E(t, "(if ", self.test(env, d - 1), " then ", self.row(env, d - 1), " else ", self.row(env, d - 1), ")")
 
+    def flattened(self, t, env, d):
+        return E(t, "(flatten ", self.matrix(env, d - 1), ")")
+
+    def counted(self, t, env, d):
+        """The elements of rows, in a few places."""
+        a, i, x = self.name("a"), self.name("i"), self.name("x")
+        return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in permute (+) (replicate 4 0%s) (imap (\%s -> map (\%s -> %s %% 5)) %s) %s)" %
+                 (self.s.name, i, x, i, a, a))
+
     # ---- rows of rows: t is the type of a row's element, s or []s ----
     def element(self, t, env, d):
         return self.number(env, d) if t == self.s else self.row(env, d)
@@ -134,7 +146,9 @@ class Ragged:
         if x < 0.84:
             i = self.name("i")
             return E(t, "(generate ", self.small(env, d - 1), " (\\%s -> " % i, self.row(dict(env, **{i: I64}), d - 1), "))")
-        if x < 0.92:
+        if x < 0.88:
+            return E(t, "[", self.row(env, d - 1), ", ", self.row(env, d - 1), "]")
+        if x < 0.94:
             a, i = self.name("a"), self.name("i")
             return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in gather %s (map (\\%s -> (%s * 5 + 2) %% length %s) (iota (length %s))))" % (a, i, i, a, a))
         return E(t, "(", self.matrix(env, d - 1), " ++ ", self.matrix(env, d - 1), ")")

@@ -238,6 +238,7 @@ static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
         if (op->next[t] == op->state[s] || (t != s && op->next[t] == op->next[s])) return;
     }
     state_use use = {.g = g, .reader = next->op, .state = op->state[s]};
+    if (l->ops[next->op].dense) return;
     if (l->ops[next->op].sliced) {
         g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
         return;

@@ -153,6 +153,7 @@ static LLVMValueRef result_offset(nest *N, uint32_t j, uint32_t skip) {
     for (uint32_t i = 0; i < N->op->n_axes; i++) {
         if (i != skip) indices[n++] = fn->axis[i];
     }
+    if (N->op->dense) return fn->flat ? fn->flat : loom_fn_list(fn, n, N->op->axes, indices);
     if (!N->bounds->partial) return loom_fn_offset(fn, N->op->results[j], indices);
     LLVMValueRef offset = n ? indices[0] : loom_fn_i64(fn, 0);
     const loom_lvalue *v = &fn->g->l->values[N->op->results[j]];
@@ -271,8 +272,7 @@ static bool is_flat(const nest *N) {
         if (e->site != LOOM_NONE || e->kind == LOOM_LX_WHILE || e->kind == LOOM_LX_FOR || e->kind == LOOM_LX_IF)
             return false;
         uint32_t axes_among = 0;
-        for (uint32_t i = 0; i < e->n_args; i++)
-            axes_among += l->exprs[loom_lifted_arg(l, e, i)].kind == LOOM_LX_AXIS;
+        for (uint32_t i = 0; i < e->n_args; i++) axes_among += l->exprs[loom_lifted_arg(l, e, i)].kind == LOOM_LX_AXIS;
         n_axes += axes_among;
         if (e->kind != LOOM_LX_LOAD || !l->values[e->aux].n_axes) continue;
         const loom_lvalue *v = &l->values[e->aux];

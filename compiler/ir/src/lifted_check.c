@@ -447,6 +447,15 @@ static bool check_blank(checker *c, const loom_lop *o) {
     return true;
 }
 
+static bool check_dense(checker *c, const loom_lop *o, const loom_lvalue *v, loom_dtype t) {
+    NEED(loom_lifted_any_segmented(c->l, o->n_axes, o->axes), "a regular operation under other axes");
+    NEED(v->dtype == t, "a result of another type than its expression");
+    for (uint32_t i = 0; i < v->n_axes; i++) {
+        if (!check_axis(c, v->axes[i])) return false;
+    }
+    return true;
+}
+
 static bool check_op(checker *c, loom_lop_id id) {
     const loom_lop *o = &c->l->ops[id];
     c->op = id;
@@ -472,7 +481,10 @@ static bool check_op(checker *c, loom_lop_id id) {
             break;
         }
         for (uint32_t i = 0; ok && i < o->n_results; i++) {
-            ok = check_value_axes(c, o->results[i], o->axes, o->n_axes, LOOM_NONE, result_type(c, o->body, i));
+            const loom_lvalue *v = &c->l->values[o->results[i]];
+            loom_dtype t = result_type(c, o->body, i);
+            ok = o->dense ? check_dense(c, o, v, t)
+                          : check_value_axes(c, o->results[i], o->axes, o->n_axes, LOOM_NONE, t);
         }
         break;
     case LOOM_LO_REDUCE:

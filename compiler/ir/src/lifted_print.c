@@ -182,6 +182,7 @@ static void print_op_head(const printer *w, const loom_lop *o) {
         print_values(w, o->results, o->n_results);
     }
     if (o->blank) fputs(" blank", w->to);
+    if (o->dense) fputs(" dense", w->to);
     if (o->sliced) {
         fprintf(w->to, " slice v%" PRIu32 " of ", o->into);
         print_ids(w, 'v', o->dest, o->n_results);

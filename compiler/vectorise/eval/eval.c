@@ -172,14 +172,21 @@ static void run_offsets(eval *v, const loom_lop *o) {
 }
 
 static void run_compute(eval *v, const loom_lop *o) {
+    buffer points;
     for (uint32_t i = 0; i < o->n_results; i++) make_value(v, o->results[i]);
+    shape(v, &points, o->axes, o->n_axes);
+    for (uint32_t i = 0; i < o->n_results; i++) {
+        if (o->dense && !v->error && v->values[o->results[i]].n != points.n && !v->defect)
+            v->defect = loom_error(LOOM_E_INTERNAL, "a dense result with another number of points");
+    }
+    if (v->defect) return;
     walk w = walk_over(v, o->axes, o->n_axes, LOOM_NONE);
     if (w.empty) return;
     do {
         leval_run_block(v, o->body, NULL);
         for (uint32_t i = 0; i < o->n_results; i++) {
             buffer *b = &v->values[o->results[i]];
-            b->at[place(v, b, o, LOOM_NONE)] = leval_block_result(v, o->body, i);
+            b->at[place(v, o->dense ? &points : b, o, LOOM_NONE)] = leval_block_result(v, o->body, i);
         }
     } while (!v->error && !v->defect && next_point(v, &w));
 }

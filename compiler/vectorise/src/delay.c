@@ -164,19 +164,29 @@ static bool same_inner(const vec *v, const leaf *a, uint32_t from_a, const leaf 
     return true;
 }
 
-static bool delay_array(vec *v, const loom_node *n, const val *ops, val *result) {
-    for (uint32_t i = 1; i < n->n_operands; i++) {
-        for (uint32_t k = 0; k < ops[0].n; k++) {
-            if (!same_inner(v, &ops[0].at[k], 0, &ops[i].at[k], 0)) {
-                return vec_refuse(v, n, "rows of an array literal that may differ in length");
-            }
+/* The shape of the first part, from own axis `from` on as far as all parts have it. */
+static const val *common_shape(vec *v, const val *ops, uint32_t n_ops, uint32_t from) {
+    leaf *at;
+    val *shape = LOOM_NEW(v->scratch, val);
+    *shape = vec_leaves_of(v, ops[0].n, &at);
+    for (uint32_t k = 0; k < ops[0].n; k++) {
+        at[k] = ops[0].at[k];
+        bool same = true;
+        for (uint32_t i = 1; i < n_ops; i++) same = same && same_inner(v, &ops[0].at[k], from, &ops[i].at[k], from);
+        for (uint32_t j = from; !same && j < at[k].n_own; j++) {
+            at[k] = vec_with_own(v, &at[k], j, (extent){.axis = LOOM_NONE, .expr = LOOM_NONE});
         }
     }
+    return shape;
+}
+
+static bool delay_array(vec *v, const loom_node *n, const val *ops, val *result) {
     extent *e = LOOM_NEW(v->scratch, extent);
     *e = (extent){.axis = loom_lifted_const_axis(v->l, n->n_operands), .expr = LOOM_NONE};
     closure *c = vec_new_closure(v, PULL_ARRAY, n, NULL, ops, n->n_operands);
     c->extents = e;
-    *result = vec_closure_leaves(v, c, &ops[0], 0, e, 1);
+    c->shape = common_shape(v, ops, n->n_operands, 0);
+    *result = vec_closure_leaves(v, c, c->shape, 0, e, 1);
     return true;
 }
 
@@ -188,16 +198,12 @@ static bool delay_concat(vec *v, const loom_node *n, const val *ops, val *result
         leaf length = vec_extent_leaf(v, extents[i + 1]);
         if (i == 0) total = length;
         if (i && !vec_scalar_prim(v, n, LOOM_PRIM_ADD, &total, &length, &total)) return false;
-        for (uint32_t k = 0; k < ops[0].n; k++) {
-            if (!same_inner(v, &ops[0].at[k], 1, &ops[i].at[k], 1)) {
-                return vec_refuse(v, n, "parts of a concatenation whose rows may differ in length");
-            }
-        }
     }
     if (!vec_as_extent(v, n, &total, &extents[0])) return false;
     closure *c = vec_new_closure(v, PULL_CONCAT, n, NULL, ops, n->n_operands);
     c->extents = extents;
-    *result = vec_closure_leaves(v, c, &ops[0], 1, extents, 1);
+    c->shape = common_shape(v, ops, n->n_operands, 1);
+    *result = vec_closure_leaves(v, c, c->shape, 1, extents, 1);
     return true;
 }
 
@@ -292,7 +298,9 @@ static bool delay_flatten(vec *v, const loom_node *n, const val *ops, val *resul
     if (!has_length(v, n, &ops[0], &outer)) return false;
     if (vec_is_unknown(ops[0].at[0].own[1])) return vec_refuse(v, n, "an inner extent that is not known here");
     if (vec_depends_on_own(v, ops[0].at[0].own[1], 1)) {
-        return vec_refuse(v, n, "a flatten of rows that may differ in length");
+        if (v->in_op)
+            return vec_refuse(v, n, "a flatten of rows that may differ in length, for an element or a condition");
+        return vec_lift_flatten(v, n, &ops[0], result);
     }
     leaf rows = vec_extent_leaf(v, outer), columns = vec_extent_leaf(v, ops[0].at[0].own[1]);
     if (!vec_scalar_prim(v, n, LOOM_PRIM_MUL, &rows, &columns, &product)) return false;

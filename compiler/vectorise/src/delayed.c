@@ -187,8 +187,49 @@ static bool branch(vec *v, const loom_node *n, const thunk *t, const val *like, 
     return true;
 }
 
-bool vec_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b, const val *like,
-                val *result) {
+/* How many elements each array has whose length the two do not agree on. */
+static bool branch_lengths(vec *v, const loom_node *n, const thunk *t, const val *like, loom_lblock_id *block,
+                           uint32_t *count) {
+    val x;
+    open_block b = vec_block_open(v);
+    if (!thunk_value(v, n, t, &x)) return false;
+    loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)x.n + 1);
+    *count = 0;
+    for (uint32_t i = 0; i < x.n; i++) {
+        if (!like->at[i].n_own || !vec_is_unknown(like->at[i].own[0])) continue;
+        if (vec_is_unknown(x.at[i].own[0])) return vec_refuse(v, n, "an inner extent that is not known here");
+        results[(*count)++] = vec_x_extent(v, x.at[i].own[0]);
+    }
+    *block = vec_block_close(v, b, 0, NULL, *count, results);
+    return true;
+}
+
+static bool shape_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b,
+                         const val *like, val *shaped) {
+    uint32_t count = 0, at = 0;
+    leaf *out;
+    *shaped = *like;
+    for (uint32_t i = 0; i < like->n; i++) count += like->at[i].n_own && vec_is_unknown(like->at[i].own[0]);
+    if (!count) return true;
+    if (v->elementwise) return vec_refuse(v, n, "branches whose arrays may differ in shape");
+    loom_lexpr e = vec_plain_expr(LOOM_LX_IF, LOOM_I64);
+    if (!branch_lengths(v, n, a, like, &e.blocks[0], &count)) return false;
+    if (!branch_lengths(v, n, b, like, &e.blocks[1], &count)) return false;
+    loom_lexpr_id both = loom_lifted_expr(v->l, e, &condition, 1);
+    *shaped = vec_leaves_of(v, like->n, &out);
+    for (uint32_t i = 0; i < like->n; i++) {
+        out[i] = like->at[i];
+        if (!out[i].n_own || !vec_is_unknown(out[i].own[0])) continue;
+        loom_lexpr_id length = vec_x_result(v, both, LOOM_I64, at++, count);
+        out[i] = vec_with_own(v, &out[i], 0, (extent){.axis = LOOM_NONE, .expr = length});
+    }
+    return true;
+}
+
+bool vec_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b,
+                const val *unshaped, val *result) {
+    val shaped, *like = &shaped;
+    if (!shape_either(v, n, condition, a, b, unshaped, like)) return false;
     closure *c = NULL;
     val arrays;
     leaf *out;
@@ -246,7 +287,14 @@ static val drop_level(vec *v, const val *like, index_step at) {
 }
 
 /* Leaves of the pair without own axes have been made already and are not asked for again. */
+static index_step under_condition(vec *v, const loom_node *n, loom_lexpr_id e);
+
 static bool pull_either(vec *v, const closure *c, index_step at, val *element) {
+    for (uint32_t i = 0; i < c->operands[0].n && !at.checked; i++) {
+        /* The two differ in length: what is in range of the one that is taken may not be of the other. */
+        const leaf *x = &c->operands[0].at[i];
+        if (x->n_own && x->own[0].axis == LOOM_NONE) at = under_condition(v, c->node, at.at);
+    }
     thunk a = extend(v, &c->either[0], at), b = extend(v, &c->either[1], at);
     for (uint32_t i = 0; i < c->operands[0].n; i++) {
         if (!c->operands[0].at[i].n_own)
@@ -419,7 +467,8 @@ static val sub_parts(vec *v, const closure *c, uint32_t from, uint32_t n) {
     closure *d = vec_new_closure(v, c->kind, c->node, c->frame, c->operands + from, n);
     d->n_wanted = c->n_wanted + from; /* number of the first part */
     d->extents = c->extents;
-    return vec_closure_leaves(v, d, &c->operands[0], c->kind == PULL_CONCAT ? 1 : 0, c->extents, 1);
+    d->shape = c->shape;
+    return vec_closure_leaves(v, d, c->shape, c->kind == PULL_CONCAT ? 1 : 0, c->extents, 1);
 }
 
 static loom_lexpr_id part_begin(vec *v, const closure *c, uint32_t part) {
@@ -442,7 +491,7 @@ static bool pull_parts(vec *v, const closure *c, index_step at, val *element) {
     thunk a = thunk_of(sub_parts(v, c, 0, half)), b = thunk_of(sub_parts(v, c, half, c->n_operands - half));
     a = extend(v, &a, at);
     b = extend(v, &b, at);
-    val like = c->kind == PULL_CONCAT ? drop_level(v, &c->operands[0], at) : c->operands[0];
+    val like = c->kind == PULL_CONCAT ? drop_level(v, c->shape, at) : *c->shape;
     return vec_either(v, c->node, first, &a, &b, &like, element);
 }
 

@@ -189,7 +189,7 @@ leaf vec_transpose_leaf(vec *v, const leaf *x, extent outer) {
 }
 
 leaf vec_with_own(vec *v, const leaf *x, uint32_t k, extent e) {
-    if (vec_same_extent(v, x->own[k], e)) return *x;
+    if (!vec_is_unknown(e) && vec_same_extent(v, x->own[k], e)) return *x;
     leaf y = *x;
     extent *own = LOOM_NEW_ARRAY(v->scratch, extent, x->n_own);
     memcpy(own, x->own, x->n_own * sizeof *own);

@@ -199,12 +199,26 @@ static bool output_of(vec *v, const placing *p, uint32_t number) {
     return true;
 }
 
+/* Units in rows that differ in length are put one behind the other: the order stays. */
+static bool flatten_units(vec *v, const loom_node *n, val *is, val *xs) {
+    space s = {.depth = v->depth};
+    bool rows = is->n && is->at[0].n_own > 1 && vec_depends_on_own(v, is->at[0].own[1], 1);
+    if (!rows) return true;
+    val flat;
+    if (!unit_axes(v, n, is, xs, &s) || !vec_lift_flatten(v, n, is, &flat)) return false;
+    *is = flat;
+    if (!vec_lift_flatten(v, n, xs, &flat)) return false;
+    *xs = flat;
+    return flatten_units(v, n, is, xs);
+}
+
 bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     val dest, is, xs;
     space s = {.depth = v->depth};
     if (!vec_operand(v, f, n, 0, &dest) || !vec_operand(v, f, n, 1, &is) || !vec_operand(v, f, n, 2, &xs)) return false;
     if (dest.n == 0) return vec_refuse(v, n, "a permute of empty tuples");
+    if (!flatten_units(v, n, &is, &xs)) return false;
     placing p = {.node = n, .dest = &dest, .is = &is, .xs = &xs, .rank = n->aux, .output = LOOM_NONE};
     if (!unit_axes(v, n, &is, &xs, &s) || !inner_axes(v, n, &dest, &xs, p.rank, &s)) return false;
     uint32_t *group = LOOM_NEW_ARRAY(v->scratch, uint32_t, (size_t)dest.n + 1);

@@ -509,7 +509,7 @@ bool vec_lift_sums(vec *v, const loom_node *n, const val *numbers, extent length
     uint32_t group = 0;
     zero[0] = vec_int_leaf(0);
     reduction r = {.node = n,
-                   .kind = LOOM_LO_SCAN,
+                   .kind = sums ? LOOM_LO_SCAN : LOOM_LO_REDUCE,
                    .scan = LOOM_SCAN_TOTAL,
                    .reduced = length,
                    .array = numbers,
@@ -519,7 +519,7 @@ bool vec_lift_sums(vec *v, const loom_node *n, const val *numbers, extent length
                    .n_group = 1};
     r.combine = sum_block(v);
     r.builtin = vec_builtin_of(v, r.combine);
-    return make_reduction(v, &r, sums, total);
+    return sums ? make_reduction(v, &r, sums, total) : make_reduction(v, &r, total, NULL);
 }
 
 bool vec_lift_scan(vec *v, frame *f, loom_node_id id, val *result) {

@@ -132,6 +132,7 @@ typedef struct closure {
     const val *operands;
     uint32_t n_operands;
     const extent *extents; /* of operands or of the result, by kind */
+    const val *shape;      /* ARRAY, CONCAT: what all parts have in common */
     uint32_t n_bound, n_wanted;
     const index_step *bound;
     loom_lexpr_id condition;
@@ -374,10 +375,12 @@ bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_scatter(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_fft(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_filter(vec *v, frame *f, loom_node_id id, val *result);
-/* Exclusive sums of an i64 array along its axis, and the total. */
+/* Exclusive sums of an i64 array along its axis, and the total; sums: NULL where the total alone is wanted. */
 bool vec_lift_sums(vec *v, const loom_node *n, const val *numbers, extent length, leaf *sums, leaf *total);
 /* The array with i at places[i], where that is not negative: all places in [0, count) are told once. */
 bool vec_lift_compaction(vec *v, const loom_node *n, const val *places, extent length, extent count, val *from);
+/* Rows that differ in length, one behind the other. */
+bool vec_lift_flatten(vec *v, const loom_node *n, const val *xs, val *result);
 /* xs[from[i]], where from is known to be in range. */
 bool vec_lift_choice(vec *v, const loom_node *n, const val *xs, const val *from, val *result);
 bool vec_lift_if(vec *v, frame *f, loom_node_id id, val *result);

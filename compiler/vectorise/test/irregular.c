@@ -113,8 +113,20 @@ SAME(histograms,
      "i64 3x[2 0 6]")
 SAME(scattered, "entry main (is: [][]i64) : [][]i64 = map (\\r -> scatter (map (\\_ -> -1) r) r (iota (length r))) is",
      "i64 3x[2 0 6]")
-REFUSED(one_histogram, "permute of rows",
-        "entry main (is: [][]i64) : []i64 = permute (+) (replicate 13 0) is (map (map (\\_ -> 1)) is)", "i64 3x[2 0 6]")
+SAME(one_histogram, "entry main (is: [][]i64) : []i64 = permute (+) (replicate 13 0) is (map (map (\\_ -> 1)) is)",
+     "i64 3x[2 0 6]")
+FAILS(one_histogram_unlike, "entry main (is: [][]i64) (xs: [][]i64) : []i64 = permute (+) (replicate 13 0) is xs",
+      "i64 3x[2 0 6]", "i64 3x[2 1 5]")
+SAME(flattened, "entry main (a: [][]f64) : []f64 = flatten a", "f64 4x[2 0 5 1]")
+SAME(flattened_none, "entry main (a: [][]f64) : []f64 = flatten a", "f64 0x[]")
+SAME(flattened_in_map, "entry main (a: [][][]f64) : [][]f64 = map flatten a", "f64 3x[2 0 3]x[1 4 0 2 2]")
+SAME(flattened_pairs, "entry main (a: [][](f64, i64)) : []f64 = map (\\(x, k) -> x * f64 k) (flatten a)",
+     "f64 3x[2 0 3]; i64 3x[2 0 3]")
+SAME(flattened_rows, "entry main (a: [][][]f64) : [][]f64 = flatten a", "f64 3x[2 0 3]x2")
+SAME(flattened_filtered, "entry main (a: [][]f64) : f64 = sum (flatten (map (filter (> 0.0)) (map (map (+ 1.0)) a)))",
+     "f64 4x[2 0 5 1]")
+REFUSED(flattened_deep, "with more such rows inside", "entry main (a: [][][]f64) : [][]f64 = flatten a",
+        "f64 3x[2 0 3]x[1 4 0 2 2]")
 
 /* filter. */
 SAME(kept, "entry main (a: []f64) : []f64 = filter (> 0.0) a", "f64 9")
@@ -143,3 +155,22 @@ SAME(no_row_divides, "entry main (a: [][]i64) (ks: []i64) : [][]i64 = map2 (\\r 
 SAME(branches, "entry main (a: [][]f64) : []f64 = map (\\r -> if length r > 1 then r[1] else 0.0) a", "f64 4x[2 0 5 1]")
 SAME(loops, "entry main (a: [][]f64) : []f64 = map (\\r -> loop s = 0.0 for i < length r do s * 0.5 + r[i]) a",
      "f64 4x[2 0 5 1]")
+
+/* One of two, or several, that differ in shape. */
+SAME(joined_rows, "entry main (a: [][]f64) (b: [][]f64) : [][]f64 = a ++ map (map (* 2.0)) b ++ a", "f64 3x[2 0 3]",
+     "f64 2x[1 4]")
+SAME(joined_regular, "entry main (a: [][]f64) (b: [][]f64) : [][]f64 = a ++ b", "f64 3x[2 0 3]", "f64 2x4")
+SAME(joined_levels, "entry main (a: [][][]f64) (b: [][][]f64) : [][][]f64 = a ++ b", "f64 2x[2 1]x[2 0 3]",
+     "f64 1x2x[1 0]")
+SAME(literal_rows, "entry main (a: []f64) (b: []f64) : [][]f64 = [a, b, a ++ b, []]", "f64 3", "f64 2")
+SAME(literal_in_map, "entry main (a: [][]f64) : [][][]f64 = map (\\r -> [r, r[1:], [sum r]]) a", "f64 3x[2 1 3]")
+SAME(either_row,
+     "entry main (a: [][]f64) (b: [][]f64) : [][]f64 = map2 (\\r s -> if sum r > sum s then r else map (* 2.0) s) a b",
+     "f64 4x[2 0 5 1]", "f64 4x[1 0 2 3]")
+SAME(either_slice, "entry main (a: [][]f64) : [][]f64 = map (\\r -> if length r > 2 then r[1:] else r) a",
+     "f64 4x[2 0 5 1]")
+SAME(either_of_one, "entry main (a: []f64) (k: i64) : []f64 = if k > 2 then a[1:] else a", "f64 5", "i64 = 3")
+SAME(either_rows, "entry main (a: [][]f64) (k: []i64) : [][][]f64 = map (\\i -> if i > 1 then a[1:] else a) k",
+     "f64 3x[2 0 3]", "i64 3 = 0 2 1")
+FAILS(either_fails, "entry main (a: [][]f64) : [][]f64 = map (\\r -> if length r < 2 then r[2:] else r) a",
+      "f64 4x[2 0 5 1]")

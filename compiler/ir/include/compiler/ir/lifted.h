@@ -163,6 +163,9 @@ typedef struct loom_lop {
     /* COMPUTE: results are states of a loop at its start, each point of which a turn sets before anything reads it.
      * They need memory, but nobody need set them. */
     bool blank;
+    /* COMPUTE: results have as many points as the operation, in the same order, under other axes (rows that differ in
+     * length, one behind the other). */
+    bool dense;
     uint32_t n_target_axes;
     const loom_axis_id *target_axes; /* axes of the target (r indexed ones first, after context axes) */
     uint32_t n_context;              /* leading axes of the index space that the target has too (segmented permute) */
