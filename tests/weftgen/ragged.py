@@ -121,9 +121,9 @@ class Ragged:
 
     def counted(self, t, env, d):
         """The elements of rows, in a few places."""
-        a, i, x = self.name("a"), self.name("i"), self.name("x")
-        return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in permute (+) (replicate 4 0%s) (imap (\%s -> map (\%s -> %s %% 5)) %s) %s)" %
-                 (self.s.name, i, x, i, a, a))
+        a, i, q, x = self.name("a"), self.name("i"), self.name("r"), self.name("x")
+        places = "(imap (\\%s %s -> map (\\%s -> %s %% 5) %s) %s)" % (i, q, x, i, q, a)
+        return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in permute (+) (replicate 4 0%s) %s %s)" % (self.s.name, places, a))
 
     # ---- rows of rows: t is the type of a row's element, s or []s ----
     def element(self, t, env, d):
