@@ -174,3 +174,10 @@ SAME(either_rows, "entry main (a: [][]f64) (k: []i64) : [][][]f64 = map (\\i -> 
      "f64 3x[2 0 3]", "i64 3 = 0 2 1")
 FAILS(either_fails, "entry main (a: [][]f64) : [][]f64 = map (\\r -> if length r < 2 then r[2:] else r) a",
       "f64 4x[2 0 5 1]")
+
+/* The index along a row is not in range of another. */
+SAME(other_row, "entry main (a: [][]f64) (is: []i64) : [][]f64 = map2 (\\r i -> imap (\\j x -> x + a[i, j]) r) a is",
+     "f64 4x[2 0 5 1]", "i64 4 = 2 0 2 0")
+FAILS(other_row_short,
+      "entry main (a: [][]f64) (is: []i64) : [][]f64 = map2 (\\r i -> imap (\\j x -> x + a[i, j]) r) a is",
+      "f64 4x[2 0 5 1]", "i64 4 = 2 0 0 0")
