@@ -69,8 +69,8 @@ static bool is_own_list(const loom_fn *fn, const loom_lexpr *e, uint32_t i) {
     return true;
 }
 
-/* Lists that differ in length are looked at one level after the other: an index that is out of range, or behind one
- * that is, stands for the list behind the last one, which is empty. The indices become harmless. */
+/* Lists that differ in length are looked at one level after the other. An index that is out of range, or behind one that
+ * is, becomes 0: list 0 is there always, if only as the one behind the last. */
 static LLVMValueRef in_lists(loom_fn *fn, loom_lexpr_id id, LLVMValueRef *indices, LLVMValueRef *index,
                              LLVMValueRef *extent) {
     const loom_lexpr *e = &fn->g->l->exprs[id];
@@ -82,9 +82,7 @@ static LLVMValueRef in_lists(loom_fn *fn, loom_lexpr_id id, LLVMValueRef *indice
         if (segmented ? is_own_list(fn, e, i) : loom_load_is_own_axis(fn, loom_lifted_arg(fn->g->l, e, i), v->axes[i]))
             continue;
         if (segmented) {
-            LLVMValueRef list = loom_fn_list(fn, i, v->axes, indices);
-            if (all) list = LLVMBuildSelect(fn->b, all, list, loom_fn_lists(fn, i, v->axes), "");
-            n = loom_fn_length(fn, v->axes[i], list);
+            n = loom_fn_length(fn, v->axes[i], loom_fn_list(fn, i, v->axes, indices));
         } else {
             n = loom_fn_extent(fn, v->axes[i]);
         }

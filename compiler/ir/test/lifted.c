@@ -156,8 +156,8 @@ typedef struct segments {
     loom_lop_id make, compute;
 } segments;
 
-/* y[i, j] = x[i, j] over rows of a stream */
-static segments make_segments(void) {
+/* y[i, j] = x[i, j] over rows of a stream; `between`: with one more axis, of which the lengths know nothing. */
+static segments make_segments_with(bool between) {
     segments s = {.arena = loom_arena_create(0)};
     loom_lifted *l = s.l = loom_lifted_create(s.arena, NULL);
     s.chunk = loom_lifted_axis(l, (loom_axis){.kind = LOOM_AXIS_CHUNK});
@@ -182,15 +182,20 @@ static segments make_segments(void) {
     s.make = loom_lifted_op(l, o);
     loom_axis a = {.kind = LOOM_AXIS_SEGMENTED, .lengths = s.lengths, .offsets = s.offsets, .total = s.total};
     s.rows = loom_lifted_axis(l, a);
-    loom_axis_id axes[2] = {s.chunk, s.rows};
-    v = (loom_lvalue){.dtype = LOOM_F32, .source = LOOM_LV_COLUMN, .n_axes = 2, .axes = axes, .op = LOOM_NONE};
+    loom_axis_id axes[3] = {s.chunk, s.rows};
+    uint32_t n = between ? 3 : 2;
+    if (between) {
+        axes[1] = loom_lifted_const_axis(l, 2);
+        axes[2] = s.rows;
+    }
+    v = (loom_lvalue){.dtype = LOOM_F32, .source = LOOM_LV_COLUMN, .n_axes = n, .axes = axes, .op = LOOM_NONE};
     loom_lvalue_id xs = loom_lifted_value(l, v);
     v.source = LOOM_LV_OP;
     s.ys = loom_lifted_value(l, v);
-    loom_lexpr_id first = l->n_exprs, index[2];
-    for (uint32_t i = 0; i < 2; i++) index[i] = loom_lifted_expr(l, expr(LOOM_LX_AXIS, LOOM_I64, i), NULL, 0);
-    loom_lexpr_id load = loom_lifted_expr(l, expr(LOOM_LX_LOAD, LOOM_F32, xs), index, 2);
-    o = operation(LOOM_LO_COMPUTE, axes, 2);
+    loom_lexpr_id first = l->n_exprs, index[3];
+    for (uint32_t i = 0; i < n; i++) index[i] = loom_lifted_expr(l, expr(LOOM_LX_AXIS, LOOM_I64, i), NULL, 0);
+    loom_lexpr_id load = loom_lifted_expr(l, expr(LOOM_LX_LOAD, LOOM_F32, xs), index, n);
+    o = operation(LOOM_LO_COMPUTE, axes, n);
     o.body = loom_lifted_block(l, first, 0, NULL, 1, &load);
     o.n_results = 1;
     o.results = &s.ys;
@@ -202,6 +207,16 @@ static segments make_segments(void) {
     l->outputs = out;
     l->n_outputs = 1;
     return s;
+}
+
+static segments make_segments(void) {
+    return make_segments_with(false);
+}
+
+LOOM_TEST(lifted, segments_behind_other_axes) {
+    segments s = make_segments_with(true);
+    LOOM_FAILS(loom_lifted_check(s.l), LOOM_E_INTERNAL);
+    loom_arena_destroy(s.arena);
 }
 
 LOOM_TEST(lifted, prints_segments) {

@@ -87,6 +87,25 @@ LOOM_TEST(plan_check, segments) {
     REFUSED((buffers[2].extents = rows)); /* a target */
 }
 
+/* An output of rows: its lengths are computed, and must be there at the end. */
+static void put_rows_out(loom_plan_action *actions, loom_plan_buffer *buffers, loom_plan_output *outputs) {
+    static const uint32_t rows[] = {0, 3};
+    buffers[1].extents = rows;
+    buffers[1].n_extents = 2;
+    buffers[4].storage = buffers[7].storage = LOOM_STORE_TEMP;
+    buffers[4].lengths_of = 0;
+    outputs[0].kind = LOOM_OUT_COLLECT;
+    outputs[0].combine = LOOM_NO_KERNEL;
+    actions[2].buffer = 4;
+    actions[4] = actions[6] = actions[3];
+}
+
+LOOM_TEST(plan_check, rows_out) {
+    REFUSED_OF(put_rows_out(actions, buffers, outputs), actions[11].buffer = 4);
+    REFUSED_OF(put_rows_out(actions, buffers, outputs), outputs[0].kind = LOOM_OUT_FOLD);
+    REFUSED_OF(put_rows_out(actions, buffers, outputs), outputs[0].kind = LOOM_OUT_REDUCE);
+}
+
 LOOM_TEST(plan_check, life_of_buffers) {
     REFUSED(actions[2].buffer = 1);  /* allocated twice, and buffer 3 never */
     REFUSED(actions[6].buffer = 1);  /* an output is freed */

@@ -181,3 +181,7 @@ SAME(other_row, "entry main (a: [][]f64) (is: []i64) : [][]f64 = map2 (\\r i -> 
 FAILS(other_row_short,
       "entry main (a: [][]f64) (is: []i64) : [][]f64 = map2 (\\r i -> imap (\\j x -> x + a[i, j]) r) a is",
       "f64 4x[2 0 5 1]", "i64 4 = 2 0 0 0")
+
+SAME(first_row, "entry main (a: [][]f64) : [][]f64 = map (\\r -> imap (\\j x -> x + a[0, j]) r) a", "f64 4x[5 0 2 1]")
+FAILS(first_row_short, "entry main (a: [][]f64) : [][]f64 = map (\\r -> imap (\\j x -> x + a[0, j]) r) a",
+      "f64 4x[2 0 5 1]")
