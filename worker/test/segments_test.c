@@ -125,6 +125,20 @@ LOOM_TEST(segments, equal_rows_are_regular) {
     close_case(&c);
 }
 
+/* No rows, and so no lengths. */
+LOOM_TEST(segments, no_rows_come) {
+    case_ c = open_case();
+    start(&c, 64 << 20);
+    loom_value *v = block_of(0, NULL, 0, NULL, 0, numbers);
+    for (int i = 0; i < 2; i++) {
+        free(v->leaves[i].lengths[1]);
+        v->leaves[i].lengths[1] = NULL;
+    }
+    LOOM_OK(fold(&c, v));
+    expect_rows(&c, 0, NULL, 0, numbers);
+    close_case(&c);
+}
+
 /* Regular rows may come where the plan was made for others. */
 LOOM_TEST(segments, regular_rows_come) {
     static const int64_t two[] = {3, 2}, lengths[] = {2, 2, 2};

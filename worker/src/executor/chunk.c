@@ -103,8 +103,23 @@ static uint64_t available(const loom_run *run) {
     return used < budget ? budget - used : 0;
 }
 
-/* Bytes per element of the columns that will be copied: unaligned ones, and constants repeated. */
-static uint64_t copied_bytes(const loom_run *run, loom_value *const *streams) {
+static uint64_t per_element(uint64_t bytes, const loom_leaf *leaf) {
+    return bytes / (uint64_t)leaf->extents[0] + (bytes % (uint64_t)leaf->extents[0] != 0);
+}
+
+/* Of the lengths of level k: as many as there are lists; what is regular is written out. */
+static uint64_t lengths_bytes(const loom_leaf *leaf, uint32_t k) {
+    int64_t lists = leaf->n_data;
+    if (leaf->extents[k] == LOOM_IRREGULAR) lists = leaf->n_lengths[k];
+    for (uint32_t i = k; i < leaf->depth && leaf->extents[k] != LOOM_IRREGULAR; i++) {
+        if (leaf->extents[i] > 0) lists /= leaf->extents[i];
+    }
+    return per_element((uint64_t)lists * sizeof(int64_t), leaf);
+}
+
+/* Bytes per element of the columns that will be copied: unaligned ones, and constants repeated. Where the block is cut,
+ * rows that differ in length begin anywhere. */
+static uint64_t copied_bytes(const loom_run *run, loom_value *const *streams, bool cut) {
     const loom_plan *plan = run->engine->plan;
     uint64_t bytes = 0;
     for (uint32_t b = 0; b < plan->n_buffers; b++) {
@@ -112,8 +127,12 @@ static uint64_t copied_bytes(const loom_run *run, loom_value *const *streams) {
         if (buffer->storage != LOOM_STORE_COLUMN || buffer->source >= run->stage->n_streams) continue;
         const char *name = leaf_name(run, run->stage->streams[buffer->source], buffer->leaf);
         const loom_leaf *leaf = name ? loom_value_find(streams[buffer->source], name) : NULL;
-        if (!leaf || leaf->depth == 0 || leaf->extents[0] <= 0 || loom_engine_is_aligned(leaf->data)) continue;
-        bytes += (uint64_t)(leaf->n_data / leaf->extents[0]) * loom_dtype_size(leaf->dtype);
+        if (!leaf || leaf->depth <= buffer->lengths_of || leaf->depth == 0 || leaf->extents[0] <= 0) continue;
+        const void *from = buffer->lengths_of ? leaf->lengths[buffer->lengths_of] : leaf->data;
+        bool anywhere = cut && !loom_leaf_is_regular(leaf);
+        if (from && !anywhere && loom_engine_is_aligned(from)) continue;
+        bytes += buffer->lengths_of ? lengths_bytes(leaf, buffer->lengths_of)
+                                    : per_element((uint64_t)leaf->n_data * loom_dtype_size(leaf->dtype), leaf);
     }
     return bytes;
 }
@@ -155,7 +174,7 @@ static void expect_rows(loom_run *run, loom_value *const *streams) {
 static loom_status *choose_length(loom_run *run, loom_value *const *streams, bool first, int64_t count,
                                   int64_t *length) {
     const loom_plan *plan = run->engine->plan;
-    uint64_t have = available(run), need, copied = copied_bytes(run, streams);
+    uint64_t have = available(run), need, copied = copied_bytes(run, streams, !first);
     uint64_t worth = worth_taking(run);
     expect_rows(run, streams);
     int64_t n = count, pieces = 1;
@@ -165,6 +184,7 @@ static loom_status *choose_length(loom_run *run, loom_value *const *streams, boo
         need = need > UINT64_MAX - columns ? UINT64_MAX : need + columns;
         if ((need <= have && (need <= worth || n <= LEAST_CHUNK)) || n <= 1) break;
         if (first && n <= LEAST_CHUNK && run->inputs_may_go) break; /* who called can make room */
+        if (pieces == 1) copied = copied_bytes(run, streams, true);
         pieces *= 2;
         n = count / pieces;
         /* Rounded up, so that the last piece is not longer than the others and finds their buffers. */

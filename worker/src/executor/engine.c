@@ -252,7 +252,7 @@ static loom_status *bind_lengths(loom_engine *engine, uint32_t buffer, const loo
     }
     engine->lists[buffer] = all;
     loom_memory_give(memory, &engine->blocks[buffer]);
-    const int64_t *own = leaf->extents[k] == LOOM_IRREGULAR ? leaf->lengths[k] + lists->begin[k] : NULL;
+    const int64_t *own = n && leaf->extents[k] == LOOM_IRREGULAR ? leaf->lengths[k] + lists->begin[k] : NULL;
     if (own && copies == 1 && n && loom_engine_is_aligned(own)) {
         engine->data[buffer] = (void *)(uintptr_t)own;
         return NULL;

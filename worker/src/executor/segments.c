@@ -57,9 +57,10 @@ void loom_leaf_lengths(const loom_leaf *leaf, uint32_t k, int64_t begin, int64_t
 /* ---- whether rows agree ---- */
 
 static bool as_long(const loom_leaf *leaf, uint32_t k, int64_t begin, int64_t count, const int64_t *lengths) {
+    if (!count) return true;
     if (leaf->extents[k] == LOOM_IRREGULAR) {
         const int64_t *own = leaf->lengths[k] + begin;
-        return own == lengths || !count || memcmp(own, lengths, (size_t)count * sizeof *lengths) == 0;
+        return own == lengths || memcmp(own, lengths, (size_t)count * sizeof *lengths) == 0;
     }
     for (int64_t i = 0; i < count; i++) {
         if (lengths[i] != leaf->extents[k]) return false;
