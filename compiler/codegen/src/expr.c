@@ -69,8 +69,8 @@ static bool is_own_list(const loom_fn *fn, const loom_lexpr *e, uint32_t i) {
     return true;
 }
 
-/* Lists that differ in length are looked at one level after the other. An index that is out of range, or behind one that
- * is, becomes 0: list 0 is there always, if only as the one behind the last. */
+/* Lists that differ in length are looked at one level after the other. An index that is out of range, or behind one
+ * that is, becomes 0: list 0 is there always, if only as the one behind the last. */
 static LLVMValueRef in_lists(loom_fn *fn, loom_lexpr_id id, LLVMValueRef *indices, LLVMValueRef *index,
                              LLVMValueRef *extent) {
     const loom_lexpr *e = &fn->g->l->exprs[id];
