@@ -214,7 +214,7 @@ def parse(text, r):
                 inputs[name][leaf] = (old[0] if isinstance(old, tuple) else old, array)
             else:
                 old = inputs[name][leaf]
-                inputs[name][leaf] = (array, old[1]) if isinstance(old, tuple) else array
+                inputs[name][leaf] = (array, old[1]) if isinstance(old, tuple) and array.ndim == 1 else array
     blocks = [int(b) for b in (said("blocks") or ["3 100000"])[0].split()]
     return Case(text, params, streams, result, inputs, blocks, consts, bool(said("exact")))
 
