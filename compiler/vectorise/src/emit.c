@@ -175,7 +175,9 @@ void vec_forget_exprs(vec *v, mark m) {
     m.n_shared = (uint32_t)v->shared.count;
     m.n_equal = (uint32_t)v->equal.count;
     m.n_segments = (uint32_t)v->segments.count;
+    bool lost = v->lost; /* an equal operation may stand in for what is forgotten here */
     vec_roll_back(v, m);
+    v->lost = lost;
 }
 
 bool vec_is_free(const vec *v, const leaf *x) {
