@@ -187,10 +187,11 @@ def elements_of_different_lengths():
 
 
 def segments_with_constants():
-    """Two windows, whose frequencies are no columns, of different shapes."""
-    windows = [(140e6 + 5e5 * np.arange(24), np.full(24, 5e5)), (160e6 - 3e5 * np.arange(16), np.full(16, -3e5))]
-    ms_files.write(path("w.ms"), windows, [[9, 12], [9, 10, 11, 12]], [(0, 0), (1, 1)], [("f", 1.0, -0.5)],
-                   [(i // 500 % 2, 0) for i in range(9000)])
+    """Three windows, whose frequencies are no columns, of different shapes. Their rows are added up in one place: memory is for
+    one batch of planes, not for three."""
+    windows = [(140e6 + 5e5 * np.arange(24), np.full(24, 5e5)), (160e6 - 3e5 * np.arange(16), np.full(16, -3e5)), ([1.5e8], [1e6])]
+    ms_files.write(path("w.ms"), windows, [[9, 12], [9, 10, 11, 12]], [(0, 0), (1, 1), (2, 0)], [("f", 1.0, -0.5)],
+                   [(i // 500 % 3, 0) for i in range(12000)])
     images = []
     for name, more in (("whole", ()), ("batches", ("--memory", "96MiB"))):
         p = subprocess.Popen([exe("gridloom"), "image", path("w.ms"), "--size", "1500", "--scale", "60asec", "--epsilon", "1e-4", "-o",
