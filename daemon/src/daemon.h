@@ -4,7 +4,7 @@
  *          --< client            a connected client
  *          --< job --< stage     a stage of the job's graph; a traversal has a ledger
  *                       --< plan     the stage compiled for a class of segments and a target
- *                       --< seat     a plan on a worker: its current epoch
+ *                       --< seat     a worker at the stage (where it collects: at a plan of it): its epoch
  *                       --< piece    a partial result of an output: an object and the blocks inside
  *                  --< task      work lent to a worker: a run of blocks, a delta, a merge, an array stage
  *
@@ -129,7 +129,7 @@ typedef struct loom_job_plan {
 } loom_job_plan;
 
 typedef struct loom_seat {
-    loom_job_plan *plan;
+    loom_job_plan *plan; /* of its last lease */
     loom_worker *worker; /* NULL once it is gone: kept for its times */
     bool open;           /* `epoch` takes blocks; one that is being handed over is its DELTA task's */
     loom_epoch epoch;

@@ -117,11 +117,13 @@ static void send_task(loom_task *task, const extras *more) {
 
 /* ---- blocks ---- */
 
+/* One for all plans, where their blocks are added up. */
 static loom_seat *seat_of(loom_job_plan *plan, loom_worker *w) {
     loom_job_stage *stage = plan->stage;
+    bool shared = loom_stage_adds_up(stage->graph);
     for (size_t i = 0; i < stage->seats.n; i++) {
         loom_seat *seat = stage->seats.at[i];
-        if (seat->plan == plan && seat->worker == w) return seat;
+        if (seat->worker == w && (shared || seat->plan == plan)) return seat;
     }
     loom_seat *seat = loom_xcalloc(1, sizeof *seat);
     *seat = (loom_seat){.plan = plan, .worker = w, .next = -1};
@@ -157,30 +159,26 @@ static bool new_place(const loom_job_stage *stage, const loom_worker *w, int64_t
     return true;
 }
 
-/* The seat's next place: its plan must serve the class of the blocks there, so a seat is chosen by place. */
-static bool find_place(loom_job_stage *stage, loom_worker *w, loom_seat **seat, loom_stretch *free) {
+/* Where the worker goes on, and with what: the plan must serve the class of the blocks there, so it is chosen by
+ * place. */
+static bool find_place(loom_job_stage *stage, loom_worker *w, loom_job_plan **plan, loom_stretch *free) {
     int64_t limit = limit_of(stage);
     for (size_t i = 0; i < stage->seats.n; i++) {
         loom_seat *s = stage->seats.at[i];
         if (s->worker != w || s->next < 0 || s->next >= limit) continue;
         if (loom_ledger_state(stage->ledger, s->next) != LOOM_BLOCK_FREE) continue;
         if (!loom_ledger_free_from(stage->ledger, s->next, limit, free)) continue;
-        loom_job_plan *plan = loom_plan_for(stage, loom_blocks_cut_of(stage->blocks, free->first)->class, w);
-        if (!plan) continue;
-        *seat = seat_of(plan, w);
-        return true;
+        *plan = loom_plan_for(stage, loom_blocks_cut_of(stage->blocks, free->first)->class, w);
+        if (*plan) return true;
     }
     for (int64_t from = 0; from < limit;) {
         if (from == 0 ? !new_place(stage, w, limit, free) : !loom_ledger_free_from(stage->ledger, from, limit, free)) {
             return false;
         }
         const loom_cut *cut = loom_blocks_cut_of(stage->blocks, free->first);
-        loom_job_plan *plan = loom_plan_for(stage, cut->class, w);
+        *plan = loom_plan_for(stage, cut->class, w);
         if (stage->job->ending) return false;
-        if (plan) {
-            *seat = seat_of(plan, w);
-            return true;
-        }
+        if (*plan) return true;
         from = cut->first_block + cut->n_blocks; /* its plan is being compiled: look at the next segment */
     }
     return false;
@@ -218,7 +216,8 @@ static int64_t most_collected(const loom_job_stage *stage, const loom_seat *seat
     return blocks < 1 ? 1 : blocks > 1e15 ? (int64_t)1e15 : (int64_t)blocks;
 }
 
-static int64_t lease_size(const loom_job_stage *stage, const loom_seat *seat, loom_stretch free) {
+static int64_t lease_size(const loom_job_stage *stage, const loom_seat *seat, const loom_job_plan *plan,
+                          loom_stretch free) {
     const loom_daemon *d = stage->job->daemon;
     int64_t n = free.n, workers = (int64_t)d->workers.n;
     if (workers > 1) {
@@ -226,7 +225,7 @@ static int64_t lease_size(const loom_job_stage *stage, const loom_seat *seat, lo
         int64_t share = (left + 2 * workers - 1) / (2 * workers);
         if (share < n) n = share;
     }
-    int64_t most = seat->plan->interpret ? 1 : LOOM_FIRST_LEASE_BLOCKS;
+    int64_t most = plan->interpret ? 1 : LOOM_FIRST_LEASE_BLOCKS;
     if (seat->rate > 0) {
         double blocks = seat->rate * LOOM_LEASE_SECONDS / (double)stage->job->block;
         most = blocks < 1 ? 1 : blocks > 1e15 ? (int64_t)1e15 : (int64_t)blocks;
@@ -328,17 +327,19 @@ static bool is_tied(const loom_job_stage *stage, const loom_worker *w) {
 }
 
 static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
-    loom_seat *seat;
+    loom_job_plan *plan;
     loom_stretch free;
     if (!is_worth_joining(stage, w)) return false;
-    if (!find_place(stage, w, &seat, &free)) return false;
+    if (!find_place(stage, w, &plan, &free)) return false;
+    loom_seat *seat = seat_of(plan, w);
     loom_seat *full = full_seat(stage, w);
     if (full || handover_is_due(seat)) {
         send_delta(full ? full : seat);
         return true;
     }
     loom_status *status = open_epoch(stage, seat);
-    free.n = lease_size(stage, seat, free);
+    seat->plan = plan; /* whose run has all that is in the epoch, once this lease is folded */
+    free.n = lease_size(stage, seat, plan, free);
     if (!status) status = loom_ledger_lease(stage->ledger, seat->epoch, free);
     if (status) {
         loom_job_fail(stage->job, status);

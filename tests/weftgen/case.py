@@ -123,8 +123,9 @@ def make_inputs(r, params, streams, sizes, rows, consts=(), ranges=None):
                 values = np.array(sizes[name], NP[dtype])
             elif ranges and full in ranges:
                 values = np.array([r.randint(*ranges[full]) for _ in range(int(np.prod(shape)))], NP[dtype]).reshape(shape)
-            elif name in streams and "" in t.element.dims():
-                lengths = np.array([r.choice([0, 1, 2, 3, 5]) for _ in range(rows[name])], np.int64)
+            elif t.kind in ("array", "seq") and "" in t.element.dims():
+                longest = 200 if r.random() < 0.1 else 5
+                lengths = np.array([r.choice([0, 1, 2, 3, longest]) for _ in range(rows.get(name, 5))], np.int64)
                 values = (data(r, dtype, [int(lengths.sum())]), lengths)
             else:
                 values = data(r, dtype, shape)
@@ -213,7 +214,7 @@ def parse(text, r):
                 inputs[name][leaf] = (old[0] if isinstance(old, tuple) else old, array)
             else:
                 old = inputs[name][leaf]
-                inputs[name][leaf] = (array, old[1]) if isinstance(old, tuple) else array
+                inputs[name][leaf] = (array, old[1]) if isinstance(old, tuple) and array.ndim == 1 else array
     blocks = [int(b) for b in (said("blocks") or ["3 100000"])[0].split()]
     return Case(text, params, streams, result, inputs, blocks, consts, bool(said("exact")))
 

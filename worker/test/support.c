@@ -56,7 +56,7 @@ uint32_t plan_buffer(plan_builder *b, const char *name, loom_dtype dtype, loom_s
                      uint32_t leaf, uint32_t n_extents, const uint32_t *extents) {
     uint32_t *copy = LOOM_NEW_ARRAY(b->arena, uint32_t, n_extents + 1);
     for (uint32_t i = 0; i < n_extents; i++) copy[i] = extents[i];
-    b->buffers[b->plan.n_buffers] = (loom_plan_buffer){name, dtype, storage, source, leaf, n_extents, copy};
+    b->buffers[b->plan.n_buffers] = (loom_plan_buffer){name, dtype, storage, source, leaf, n_extents, copy, 0, false};
     return b->plan.n_buffers++;
 }
 

@@ -47,6 +47,24 @@ static uint32_t accumulator(planner *p, uint32_t o, uint32_t leaf) {
     return loom_gen_buffer(p->g, buffer, out->n_axes, out->axes);
 }
 
+/* Lengths are looked at again when rows go out. */
+static bool stands_in_axis(const loom_gen *g, loom_lvalue_id id) {
+    for (loom_axis_id a = 0; a < g->l->n_axes; a++) {
+        const loom_axis *axis = &g->l->axes[a];
+        if (axis->kind == LOOM_AXIS_SEGMENTED && (axis->lengths == id || axis->total == id)) return true;
+    }
+    return false;
+}
+
+/* Lengths of a result's rows are there at the end. */
+static void keep_lengths(planner *p, loom_lvalue_id id) {
+    const loom_lifted *l = p->g->l;
+    for (uint32_t i = 0; id != LOOM_NONE && i < l->values[id].n_axes; i++) {
+        const loom_axis *axis = &l->axes[l->values[id].axes[i]];
+        if (axis->kind == LOOM_AXIS_SEGMENTED) p->kept[p->g->value_buffer[axis->lengths]] = true;
+    }
+}
+
 /* The buffer that output o hands over for a leaf; a copy is noted where the value's own cannot be given away. */
 static uint32_t output_buffer(planner *p, uint32_t o, uint32_t leaf, bool *claimed) {
     loom_gen *g = p->g;
@@ -59,8 +77,8 @@ static uint32_t output_buffer(planner *p, uint32_t o, uint32_t leaf, bool *claim
         return 0;
     }
     if (v->source == LOOM_LV_INPUT && out->kind == LOOM_OUT_VALUE) return b;
-    bool own =
-        v->source == LOOM_LV_OP && g->per_chunk[v->op] && !claimed[b] && g->buffers.at[b].storage == LOOM_STORE_TEMP;
+    bool own = v->source == LOOM_LV_OP && g->per_chunk[v->op] && !claimed[b] &&
+               g->buffers.at[b].storage == LOOM_STORE_TEMP && !stands_in_axis(g, id);
     if (own) {
         claimed[b] = true;
         g->buffers.at[b].storage = LOOM_STORE_RESULT;
@@ -86,6 +104,7 @@ static void plan_outputs(planner *p) {
         for (uint32_t i = 0; i < out->n_leaves; i++) {
             buffers[i] = out->kind == LOOM_OUT_PERMUTE ? accumulator(p, o, i) : output_buffer(p, o, i, claimed);
             p->kept[buffers[i]] = true;
+            keep_lengths(p, out->values[i]);
         }
         p->outputs[o] = (loom_plan_output){.kind = (loom_output_kind)out->kind,
                                            .order = (loom_merge_order)out->order,
@@ -126,7 +145,8 @@ static void lower_range(planner *p, node_list *list, loom_lop_id id) {
     n->action.kernel = loom_gen_kernel(g, "range");
     n->action.extent = extent_number(g, id, position);
     n->action.cost = loom_gen_cost(g, id, position);
-    if (position == 0) n->op = id;
+    const loom_lop *op = &g->l->ops[id];
+    if (position == 0 && !loom_lifted_any_segmented(g->l, op->n_axes, op->axes)) n->op = id;
     loom_fn fn;
     LLVMTypeRef parameters[] = {g->i64, g->i64};
     loom_fn_open(g, &fn, g->kernels.at[n->action.kernel].symbol, parameters, 2);
@@ -286,8 +306,21 @@ static void lower_fft(planner *p, node_list *list, loom_lop_id id) {
     n->action.buffer = g->value_buffer[op->args[0]];
     n->action.buffer2 = g->value_buffer[op->results[0]];
     n->action.cost = loom_gen_cost(g, id, 0);
-    n->op = id;
+    if (!loom_lifted_any_segmented(g->l, op->n_axes, op->axes)) n->op = id;
     n->touched[n->action.buffer] = n->touched[n->action.buffer2] = true;
+}
+
+static void lower_offsets(planner *p, node_list *list, loom_lop_id id) {
+    loom_gen *g = p->g;
+    const loom_lop *op = &g->l->ops[id];
+    node *n = append(p, list, LOOM_ACT_OFFSETS, id);
+    uint32_t *total = LOOM_NEW_ARRAY(g->arena, uint32_t, 1);
+    *total = g->value_buffer[op->results[1]];
+    n->action.buffer = g->value_buffer[op->args[0]];
+    n->action.buffer2 = g->value_buffer[op->results[0]];
+    n->action.n_buffers = 1;
+    n->action.buffers = total;
+    n->touched[n->action.buffer] = n->touched[n->action.buffer2] = n->touched[*total] = true;
 }
 
 /* ---- loops and branches ---- */
@@ -408,6 +441,7 @@ static void lower_ops(planner *p, node_list *list, loom_lop_id first, loom_lop_i
         case LOOM_LO_FFT: lower_fft(p, list, id); break;
         case LOOM_LO_LOOP: lower_loop(p, list, id); break;
         case LOOM_LO_IF: lower_if(p, list, id); break;
+        case LOOM_LO_OFFSETS: lower_offsets(p, list, id); break;
         }
         id = next;
     }

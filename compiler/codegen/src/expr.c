@@ -56,6 +56,45 @@ bool loom_load_is_own_axis(const loom_fn *fn, loom_lexpr_id index, loom_axis_id 
     return e->kind == LOOM_LX_AXIS && fn->op != LOOM_NONE && l->ops[fn->op].axes[e->aux] == axis;
 }
 
+/* The load is at the point of the operation itself, as far as axis i. */
+static bool is_own_list(const loom_fn *fn, const loom_lexpr *e, uint32_t i) {
+    const loom_lifted *l = fn->g->l;
+    const loom_lvalue *v = &l->values[e->aux];
+    for (uint32_t k = 0; k <= i; k++) {
+        const loom_lexpr *index = &l->exprs[loom_lifted_arg(l, e, k)];
+        if (index->kind != LOOM_LX_AXIS || index->aux != k || fn->op == LOOM_NONE || k >= l->ops[fn->op].n_axes ||
+            l->ops[fn->op].axes[k] != v->axes[k])
+            return false;
+    }
+    return true;
+}
+
+/* Lists that differ in length are looked at one level after the other. An index that is out of range, or behind one
+ * that is, becomes 0: list 0 is there always, if only as the one behind the last. */
+static LLVMValueRef in_lists(loom_fn *fn, loom_lexpr_id id, LLVMValueRef *indices, LLVMValueRef *index,
+                             LLVMValueRef *extent) {
+    const loom_lexpr *e = &fn->g->l->exprs[id];
+    const loom_lvalue *v = &fn->g->l->values[e->aux];
+    LLVMValueRef all = NULL;
+    for (uint32_t i = 0; i < v->n_axes; i++) {
+        bool segmented = loom_gen_is_segmented(fn->g, v->axes[i]);
+        LLVMValueRef n;
+        if (segmented ? is_own_list(fn, e, i) : loom_load_is_own_axis(fn, loom_lifted_arg(fn->g->l, e, i), v->axes[i]))
+            continue;
+        if (segmented) {
+            n = loom_fn_length(fn, v->axes[i], loom_fn_list(fn, i, v->axes, indices));
+        } else {
+            n = loom_fn_extent(fn, v->axes[i]);
+        }
+        LLVMValueRef inside = LLVMBuildICmp(fn->b, LLVMIntULT, indices[i], n, "");
+        *index = all ? LLVMBuildSelect(fn->b, all, indices[i], *index, "") : indices[i];
+        *extent = all ? LLVMBuildSelect(fn->b, all, n, *extent, "") : n;
+        all = all ? LLVMBuildAnd(fn->b, all, inside, "") : inside;
+        indices[i] = LLVMBuildSelect(fn->b, all, indices[i], loom_fn_i64(fn, 0), "");
+    }
+    return all;
+}
+
 /* i1: all indices in range that were not checked further out, or NULL where there are none; the first index that is
  * not, and its extent. */
 static LLVMValueRef in_range(loom_fn *fn, loom_lexpr_id id, const LLVMValueRef *indices, LLVMValueRef *index,
@@ -82,6 +121,7 @@ static void check_early(loom_fn *fn, loom_lexpr_id id, uint64_t known) {
     const loom_gen *g = fn->g;
     const loom_lexpr *e = &g->l->exprs[id];
     const loom_lvalue *v = &g->l->values[e->aux];
+    if (v->rep == LOOM_REP_IRREGULAR) return;
     for (uint32_t i = 0; i < v->n_axes; i++) {
         loom_lexpr_id index = loom_lifted_arg(g->l, e, i);
         if ((g->mask[index] & ~known) || !fn->memo[index].re || loom_load_is_own_axis(fn, index, v->axes[i])) continue;
@@ -138,7 +178,11 @@ static loom_sv build_load(loom_fn *fn, loom_lexpr_id id) {
         bool early = fn->safe[id] && fn->safe[id][i];
         indices[i] = early ? fn->safe[id][i] : fn->memo[loom_lifted_arg(l, e, i)].re;
     }
-    if (e->mode != LOOM_LOAD_PROVEN) ok = in_range(fn, id, indices, &index, &extent);
+    if (e->mode != LOOM_LOAD_PROVEN && v->rep == LOOM_REP_IRREGULAR) {
+        ok = in_lists(fn, id, indices, &index, &extent);
+    } else if (e->mode != LOOM_LOAD_PROVEN) {
+        ok = in_range(fn, id, indices, &index, &extent);
+    }
     if (ok && e->mode == LOOM_LOAD_CHECKED) loom_fn_raise_if(fn, LLVMBuildNot(fn->b, ok, ""), e->site, index, extent);
     LLVMValueRef some = not_empty(fn, id);
     if (some) ok = ok ? LLVMBuildAnd(fn->b, ok, some, "") : some;

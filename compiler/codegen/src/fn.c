@@ -208,9 +208,90 @@ void loom_fn_store(loom_fn *fn, loom_dtype dtype, LLVMValueRef base, LLVMValueRe
     tag(fn, LLVMBuildStore(fn->b, value.im, element_address(fn, dtype, base, offset, 1)), scope);
 }
 
+/* ---- lists that differ in length ---- */
+
+LLVMValueRef loom_fn_first(loom_fn *fn, loom_axis_id axis, LLVMValueRef at) {
+    const loom_place *place = loom_fn_place(fn, fn->g->l->axes[axis].offsets);
+    return loom_fn_load(fn, LOOM_I64, place->base, at, place->scope, place->constant).re;
+}
+
+LLVMValueRef loom_fn_length(loom_fn *fn, loom_axis_id axis, LLVMValueRef list) {
+    LLVMValueRef next = LLVMBuildNSWAdd(fn->b, list, loom_fn_i64(fn, 1), "");
+    return LLVMBuildNSWSub(fn->b, loom_fn_first(fn, axis, next), loom_fn_first(fn, axis, list), "");
+}
+
+LLVMValueRef loom_fn_list(loom_fn *fn, uint32_t n, const loom_axis_id *axes, const LLVMValueRef *indices) {
+    LLVMValueRef at = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (at && loom_gen_is_segmented(fn->g, axes[i])) {
+            at = loom_fn_first(fn, axes[i], at);
+        } else if (at) {
+            at = LLVMBuildNSWMul(fn->b, at, loom_fn_extent(fn, axes[i]), "");
+        }
+        at = at ? LLVMBuildNSWAdd(fn->b, at, indices[i], "") : indices[i];
+    }
+    return at ? at : loom_fn_i64(fn, 0);
+}
+
+LLVMValueRef loom_fn_lists(loom_fn *fn, uint32_t n, const loom_axis_id *axes) {
+    LLVMValueRef count = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        LLVMValueRef extent = loom_fn_extent(fn, axes[i]);
+        bool all = !count || loom_gen_is_segmented(fn->g, axes[i]);
+        count = all ? extent : LLVMBuildNSWMul(fn->b, count, extent, "");
+    }
+    return count ? count : loom_fn_i64(fn, 1);
+}
+
+/* The least list whose successor begins behind the element. One function, as searches are rare beside what follows. */
+static LLVMValueRef find_function(loom_gen *g) {
+    if (g->find) return g->find;
+    LLVMTypeRef types[] = {g->ptr, g->i64, g->i64}, type = LLVMFunctionType(g->i64, types, 3, 0);
+    LLVMValueRef f = g->find = LLVMAddFunction(g->module, "loom_find", type), one = LLVMConstInt(g->i64, 1, 0);
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    loom_gen_attribute(g, f, "noinline");
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(g->context);
+    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(g->context, f, "entry"),
+                      head = LLVMAppendBasicBlockInContext(g->context, f, "head"),
+                      step = LLVMAppendBasicBlockInContext(g->context, f, "step"),
+                      end = LLVMAppendBasicBlockInContext(g->context, f, "end");
+    LLVMPositionBuilderAtEnd(b, entry);
+    LLVMBuildBr(b, head);
+    LLVMPositionBuilderAtEnd(b, head);
+    LLVMValueRef lo = LLVMBuildPhi(b, g->i64, "lo"), hi = LLVMBuildPhi(b, g->i64, "hi");
+    LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, lo, hi, ""), step, end);
+    LLVMPositionBuilderAtEnd(b, step);
+    LLVMValueRef middle = LLVMBuildLShr(b, LLVMBuildAdd(b, lo, hi, ""), one, ""),
+                 next = LLVMBuildAdd(b, middle, one, "");
+    LLVMValueRef address = LLVMBuildInBoundsGEP2(b, g->i64, LLVMGetParam(f, 0), &next, 1, "");
+    LLVMValueRef behind = LLVMBuildICmp(b, LLVMIntSGT, LLVMBuildLoad2(b, g->i64, address, ""), LLVMGetParam(f, 2), "");
+    LLVMValueRef new_lo = LLVMBuildSelect(b, behind, lo, next, ""), new_hi = LLVMBuildSelect(b, behind, middle, hi, "");
+    LLVMBuildBr(b, head);
+    LLVMValueRef zero = LLVMConstInt(g->i64, 0, 0), lists = LLVMGetParam(f, 1);
+    LLVMAddIncoming(lo, (LLVMValueRef[]){zero, new_lo}, (LLVMBasicBlockRef[]){entry, step}, 2);
+    LLVMAddIncoming(hi, (LLVMValueRef[]){lists, new_hi}, (LLVMBasicBlockRef[]){entry, step}, 2);
+    LLVMPositionBuilderAtEnd(b, end);
+    LLVMBuildRet(b, lo);
+    LLVMDisposeBuilder(b);
+    return f;
+}
+
+LLVMValueRef loom_fn_find_list(loom_fn *fn, loom_axis_id axis, LLVMValueRef lists, LLVMValueRef at) {
+    loom_gen *g = fn->g;
+    LLVMTypeRef types[] = {g->ptr, g->i64, g->i64};
+    LLVMValueRef args[] = {loom_fn_place(fn, g->l->axes[axis].offsets)->base, lists, at};
+    return LLVMBuildCall2(fn->b, LLVMFunctionType(g->i64, types, 3, 0), find_function(g), args, 3, "");
+}
+
+bool loom_gen_is_segmented(const loom_gen *g, loom_axis_id axis) {
+    return g->l->axes[axis].kind == LOOM_AXIS_SEGMENTED;
+}
+
 LLVMValueRef loom_fn_offset(loom_fn *fn, loom_lvalue_id value, const LLVMValueRef *indices) {
     const loom_lvalue *v = &fn->g->l->values[value];
     LLVMValueRef origin = loom_fn_place(fn, value)->chunk_origin, offset = NULL;
+    if (v->rep == LOOM_REP_IRREGULAR && fn->flat) return fn->flat;
+    if (v->rep == LOOM_REP_IRREGULAR) return loom_fn_list(fn, v->n_axes, v->axes, indices);
     for (uint32_t i = 0; i < v->n_axes; i++) {
         LLVMValueRef index = i == 0 && origin ? LLVMBuildNSWSub(fn->b, indices[0], origin, "") : indices[i];
         if (offset) {

@@ -29,6 +29,7 @@ typedef struct loom_gen {
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr, none;
     LLVMTypeRef frame_type, runtime_type, error_type;
     LLVMValueRef raise; /* void loom_raise(frame, site, element, a, b): cold, not inlined */
+    LLVMValueRef find;  /* i64 loom_find(offsets, lists, at) */
     unsigned md_scope, md_noalias, md_invariant, md_align; /* kinds of metadata */
     LLVMValueRef empty_md, align64_md;
 
@@ -94,6 +95,7 @@ typedef struct loom_fn {
     LLVMValueRef *extent; /* per plan extent, NULL until loaded */
     loom_place *place;    /* per lifted value */
     LLVMValueRef element; /* what an error names; NULL: 0 */
+    LLVMValueRef flat;    /* the number of the point among all of the operation, where no index matters; or NULL */
     /* the operation whose body is being built */
     LLVMValueRef axis[LOOM_LIFTED_MAX_AXES];
     loom_sv *memo;          /* per expression */
@@ -120,8 +122,17 @@ typedef struct loom_fn {
 /* Opens `void symbol(frame, parameters...)`; the code of the body goes to fn->b. */
 void loom_fn_open(loom_gen *g, loom_fn *fn, const char *symbol, const LLVMTypeRef *parameters, uint32_t n);
 void loom_fn_close(loom_fn *fn);
-LLVMValueRef loom_fn_param(const loom_fn *fn, uint32_t i); /* 0: the frame */
-LLVMValueRef loom_fn_extent(loom_fn *fn, loom_axis_id axis);
+LLVMValueRef loom_fn_param(const loom_fn *fn, uint32_t i);   /* 0: the frame */
+LLVMValueRef loom_fn_extent(loom_fn *fn, loom_axis_id axis); /* of a segmented one: the total */
+bool loom_gen_is_segmented(const loom_gen *g, loom_axis_id axis);
+/* The number of a point, row-major, among all points of the axes; how many there are; the length of a segmented axis in
+ * list number `list` of those before it. The list behind the last one is empty. */
+LLVMValueRef loom_fn_list(loom_fn *fn, uint32_t n, const loom_axis_id *axes, const LLVMValueRef *indices);
+LLVMValueRef loom_fn_lists(loom_fn *fn, uint32_t n, const loom_axis_id *axes);
+LLVMValueRef loom_fn_length(loom_fn *fn, loom_axis_id axis, LLVMValueRef list);
+/* The number of a list's first element among those of all lists; and the list, of `lists`, that has element `at`. */
+LLVMValueRef loom_fn_first(loom_fn *fn, loom_axis_id axis, LLVMValueRef list);
+LLVMValueRef loom_fn_find_list(loom_fn *fn, loom_axis_id axis, LLVMValueRef lists, LLVMValueRef at);
 loom_place loom_fn_buffer(loom_fn *fn, uint32_t buffer);
 const loom_place *loom_fn_place(loom_fn *fn, loom_lvalue_id value);
 LLVMValueRef loom_fn_i64(const loom_fn *fn, int64_t value);

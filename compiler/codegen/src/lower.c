@@ -13,7 +13,7 @@ uint32_t loom_gen_extent(loom_gen *g, loom_plan_extent extent) {
     for (uint32_t e = 0; e < g->extents.count; e++) {
         const loom_plan_extent *x = &g->extents.at[e];
         if (x->kind == extent.kind && x->value == extent.value && x->buffer == extent.buffer &&
-            x->level == extent.level)
+            x->level == extent.level && x->lengths == extent.lengths)
             return e;
     }
     LOOM_PUSH(g->arena, g->extents, extent);
@@ -27,7 +27,8 @@ uint32_t loom_gen_kernel(loom_gen *g, const char *prefix) {
 }
 
 const char *loom_gen_label(const loom_gen *g, loom_lop_id id) {
-    static const char *const kinds[] = {"compute", "reduce", "scan", "permute", "fft", "loop", "if", "check"};
+    static const char *const kinds[] = {"compute", "reduce", "scan",  "permute", "fft",
+                                        "loop",    "if",     "check", "offsets"};
     const loom_lop *op = &g->l->ops[id];
     const loom_program *p = g->l->program;
     if (!op->span.line || !p || op->span.file >= p->n_files) return kinds[op->kind];
@@ -73,7 +74,9 @@ static void find_last_uses(loom_gen *g) {
     for (loom_lop_id i = 0; i < l->n_ops; i++) loom_lifted_reads(l, i, note_read, &(reader){g, i});
     /* An axis whose extent is a value is read by whoever loops over it; such scalars are never worth reusing. */
     for (loom_axis_id a = 0; a < l->n_axes; a++) {
-        if (l->axes[a].kind == LOOM_AXIS_SCALAR) g->last_use[l->axes[a].value] = l->n_ops;
+        loom_lvalue_id needs[3];
+        uint32_t n = loom_axis_needs(l, a, needs);
+        for (uint32_t i = 0; i < n; i++) g->last_use[needs[i]] = l->n_ops;
     }
 }
 
@@ -96,7 +99,12 @@ static uint32_t axis_extent(loom_gen *g, loom_axis_id id) {
     case LOOM_AXIS_SCALAR:
         extent = (loom_plan_extent){.kind = LOOM_EXTENT_SCALAR, .buffer = g->value_buffer[axis->value]};
         break;
-    case LOOM_AXIS_IRREGULAR: loom_gen_fail(g, "axis %u is irregular", id); break;
+    case LOOM_AXIS_SEGMENTED:
+        extent = (loom_plan_extent){.kind = LOOM_EXTENT_SEGMENTED,
+                                    .buffer = g->value_buffer[axis->total],
+                                    .lengths = g->value_buffer[axis->lengths]};
+        if (extent.lengths == LOOM_NONE) loom_gen_fail(g, "axis %u has lengths without memory", id);
+        break;
     }
     if (extent.buffer == LOOM_NONE) loom_gen_fail(g, "axis %u has the extent of a value without memory", id);
     return g->axis_extent[id] = loom_gen_extent(g, extent);
@@ -118,8 +126,11 @@ static void value_buffer(loom_gen *g, loom_lvalue_id id, loom_storage storage) {
                                .dtype = v->dtype,
                                .storage = storage,
                                .source = v->index,
-                               .leaf = v->leaf};
+                               .leaf = v->leaf,
+                               .lengths_of = v->lengths_of};
+    if (v->lengths_of) buffer.name = loom_arena_printf(g->arena, "lengths of %s", buffer.name);
     if (storage == LOOM_STORE_TEMP) buffer.source = buffer.leaf = 0;
+    if (v->source == LOOM_LV_OP && g->l->ops[v->op].kind == LOOM_LO_OFFSETS) buffer.offsets = v->n_axes > 0;
     /* Known before the extents, which may be those of this very buffer. */
     g->value_buffer[id] = (uint32_t)g->buffers.count;
     loom_gen_buffer(g, buffer, v->n_axes, v->axes);
@@ -167,6 +178,27 @@ static void op_buffers(loom_gen *g, loom_lop_id id) {
     }
 }
 
+/* Whether all axes of the value have what their extents stand on. */
+static bool has_extents(const loom_gen *g, const loom_lvalue *v) {
+    for (uint32_t i = 0; i < v->n_axes; i++) {
+        loom_lvalue_id needs[3];
+        uint32_t n = loom_axis_needs(g->l, v->axes[i], needs);
+        while (n) {
+            if (g->value_buffer[needs[--n]] == LOOM_NONE) return false;
+        }
+    }
+    return true;
+}
+
+/* What comes in has memory before there are operations, but for segmented values, whose totals these make. */
+static void segmented_inputs(loom_gen *g) {
+    for (loom_lvalue_id v = 0; v < g->l->n_values; v++) {
+        const loom_lvalue *x = &g->l->values[v];
+        if (x->source >= LOOM_LV_FIRST || g->value_buffer[v] != LOOM_NONE || !has_extents(g, x)) continue;
+        value_buffer(g, v, x->source == LOOM_LV_INPUT ? LOOM_STORE_INPUT : LOOM_STORE_COLUMN);
+    }
+}
+
 /* ---- states that are changed in place ---- */
 
 typedef struct state_use {
@@ -206,6 +238,7 @@ static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
         if (op->next[t] == op->state[s] || (t != s && op->next[t] == op->next[s])) return;
     }
     state_use use = {.g = g, .reader = next->op, .state = op->state[s]};
+    if (l->ops[next->op].dense) return;
     if (l->ops[next->op].sliced) {
         g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
         return;
@@ -232,6 +265,7 @@ static void share_initial(loom_gen *g, loom_lop_id loop, uint32_t s) {
 
 static void input_buffers(loom_gen *g) {
     for (loom_lvalue_id v = 0; v < g->l->n_values; v++) {
+        if (g->l->values[v].rep == LOOM_REP_IRREGULAR) continue;
         switch (g->l->values[v].source) {
         case LOOM_LV_INPUT: value_buffer(g, v, LOOM_STORE_INPUT); break;
         case LOOM_LV_COLUMN: value_buffer(g, v, LOOM_STORE_COLUMN); break;
@@ -269,6 +303,7 @@ void loom_gen_lower(loom_gen *g) {
         }
         if (op->kind == LOOM_LO_LOOP && op->counter != LOOM_NONE) value_buffer(g, op->counter, LOOM_STORE_TEMP);
         op_buffers(g, i);
+        if (op->kind == LOOM_LO_OFFSETS) segmented_inputs(g);
     }
     for (loom_lop_id i = 0; i < l->n_ops; i++) {
         for (uint32_t s = 0; l->ops[i].kind == LOOM_LO_LOOP && s < l->ops[i].n_states; s++) {
@@ -278,8 +313,8 @@ void loom_gen_lower(loom_gen *g) {
     }
     for (loom_axis_id a = 0; a < l->n_axes; a++) {
         const loom_axis *axis = &l->axes[a];
-        bool known =
-            axis->kind == LOOM_AXIS_CONST || axis->kind == LOOM_AXIS_CHUNK || g->value_buffer[axis->value] != LOOM_NONE;
+        bool known = axis->kind == LOOM_AXIS_CONST || axis->kind == LOOM_AXIS_CHUNK ||
+                     g->value_buffer[axis->kind == LOOM_AXIS_SEGMENTED ? axis->total : axis->value] != LOOM_NONE;
         if (known) axis_extent(g, a);
     }
 }

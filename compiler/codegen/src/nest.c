@@ -7,6 +7,11 @@
  * running values in registers. PERMUTE with context: one after another, in order. A nest is entered only if no loop of
  * it is empty: what is hoisted may then trap exactly when the program would have.
  *
+ * Segmented axes. Their bounds are known when the axes before them are; what stands outside of such a loop is built
+ * where the list at hand has elements, or, if it depends on no axis, where any list has. A COMPUTE or CHECK is divided
+ * by elements and not by lists, since these may be very unlike: a range of elements begins in the list that a search in
+ * the offsets finds.
+ *
  * Example: result[i] = sum over j of a[i, j] * b[i] becomes
  *     for i in [from, to): t = load b[i]; s = 0; for j: s = s + load a[i, j] * t; store result[i] = s
  */
@@ -30,11 +35,23 @@ LLVMValueRef loom_nest_lower(const nest *N, uint32_t position) {
 LLVMValueRef loom_nest_upper(const nest *N, uint32_t position) {
     const loom_cut *cut = cut_of(N, position);
     if (cut) return cut->to;
-    return position == N->bounds->position ? N->bounds->to : loom_fn_extent(N->fn, N->op->axes[position]);
+    if (position == N->bounds->position) return N->bounds->to;
+    loom_fn *fn = N->fn;
+    loom_axis_id axis = N->op->axes[position];
+    if (!loom_gen_is_segmented(fn->g, axis)) return loom_fn_extent(fn, axis);
+    return loom_fn_length(fn, axis, loom_fn_list(fn, position, N->op->axes, fn->axis));
 }
 
-/* i1: the axis has elements; NULL where that is known. */
+static bool is_segmented(const nest *N, uint32_t position) {
+    return loom_gen_is_segmented(N->fn->g, N->op->axes[position]);
+}
+
+/* i1: the axis has elements, in some list; NULL where that is known. */
 static LLVMValueRef has_elements(const nest *N, uint32_t position) {
+    if (position != N->bounds->position && is_segmented(N, position)) {
+        LLVMValueRef total = loom_fn_extent(N->fn, N->op->axes[position]);
+        return LLVMBuildICmp(N->fn->b, LLVMIntSGT, total, loom_fn_i64(N->fn, 0), "");
+    }
     const loom_axis *axis = &N->fn->g->l->axes[N->op->axes[position]];
     if (position != N->bounds->position && axis->kind == LOOM_AXIS_CONST && axis->extent > 0) return NULL;
     return LLVMBuildICmp(N->fn->b, LLVMIntSLT, loom_nest_lower(N, position), loom_nest_upper(N, position), "");
@@ -62,15 +79,34 @@ static void go_on(loom_fn *fn, LLVMBasicBlockRef at) {
 
 static void reduce_into_memory(nest *N, uint64_t known);
 
+/* Whether a loop further in may be empty though the guard of the nest has been passed. */
+static bool may_be_empty(const nest *N, uint32_t level, uint32_t end) {
+    if (N->rows) return true;
+    for (uint32_t i = level; i < end; i++) {
+        if (is_segmented(N, N->order[i])) return true;
+    }
+    return false;
+}
+
+/* Goes on where there are elements; returns where there are none. */
+static LLVMBasicBlockRef skip_if_empty(loom_fn *fn, LLVMValueRef lo, LLVMValueRef hi) {
+    LLVMBasicBlockRef some = loom_fn_block(fn, "some"), none = loom_fn_block(fn, "none");
+    LLVMBuildCondBr(fn->b, LLVMBuildICmp(fn->b, LLVMIntSLT, lo, hi, ""), some, none);
+    LLVMPositionBuilderAtEnd(fn->b, some);
+    return none;
+}
+
 void loom_nest_loops(nest *N, uint32_t level, uint32_t end, uint64_t known, loom_nest_code inner) {
     loom_fn *fn = N->fn;
-    if (N->body != LOOM_NONE) loom_block_build(fn, N->body, known);
+    if (N->body != LOOM_NONE && (known == 0 || !may_be_empty(N, level, end))) loom_block_build(fn, N->body, known);
     if (level == end) {
         inner(N, known);
         return;
     }
     uint32_t position = N->order[level];
     LLVMValueRef lo = loom_nest_lower(N, position), hi = loom_nest_upper(N, position);
+    LLVMBasicBlockRef none = is_segmented(N, position) ? skip_if_empty(fn, lo, hi) : NULL;
+    if (none && N->body != LOOM_NONE && !may_be_empty(N, level + 1, end)) loom_block_build(fn, N->body, known);
     bool innermost =
         level + 1 == end && N->body != LOOM_NONE && (inner == loom_nest_point || inner == reduce_into_memory);
     bool deferred = innermost && loom_defer_open(fn, N->body, position);
@@ -83,6 +119,7 @@ void loom_nest_loops(nest *N, uint32_t level, uint32_t end, uint64_t known, loom
     if (position == 0) fn->element = NULL;
     loom_loop_close(fn, &loop);
     if (deferred) loom_defer_close(fn, N->body, known, position, lo, hi);
+    go_on(fn, none);
 }
 
 static void order_all(nest *N) {
@@ -116,6 +153,7 @@ static LLVMValueRef result_offset(nest *N, uint32_t j, uint32_t skip) {
     for (uint32_t i = 0; i < N->op->n_axes; i++) {
         if (i != skip) indices[n++] = fn->axis[i];
     }
+    if (N->op->dense) return fn->flat ? fn->flat : loom_fn_list(fn, n, N->op->axes, indices);
     if (!N->bounds->partial) return loom_fn_offset(fn, N->op->results[j], indices);
     LLVMValueRef offset = n ? indices[0] : loom_fn_i64(fn, 0);
     const loom_lvalue *v = &fn->g->l->values[N->op->results[j]];
@@ -156,10 +194,136 @@ static void check_point(nest *N, uint64_t known) {
     loom_fn_raise_if(fn, bad, N->op->site, number[0], number[1]);
 }
 
+/* ---- a range of elements of all lists ---- */
+
+/* The indices of list number `list` along the axes [0, n). */
+static void find_indices(nest *N, uint32_t n, LLVMValueRef list) {
+    loom_fn *fn = N->fn;
+    const loom_axis_id *axes = N->op->axes;
+    for (uint32_t i = n; i-- > 0;) {
+        if (i == 0) {
+            fn->axis[0] = list;
+        } else if (is_segmented(N, i)) {
+            LLVMValueRef outer = loom_fn_find_list(fn, axes[i], loom_fn_lists(fn, i, axes), list);
+            fn->axis[i] = LLVMBuildNSWSub(fn->b, list, loom_fn_first(fn, axes[i], outer), "");
+            list = outer;
+        } else {
+            LLVMValueRef extent = loom_fn_extent(fn, axes[i]);
+            fn->axis[i] = LLVMBuildURem(fn->b, list, extent, "");
+            list = LLVMBuildUDiv(fn->b, list, extent, "");
+        }
+    }
+}
+
+static LLVMValueRef least(loom_fn *fn, LLVMValueRef a, LLVMValueRef b) {
+    return LLVMBuildSelect(fn->b, LLVMBuildICmp(fn->b, LLVMIntSLT, a, b, ""), a, b, "");
+}
+
+static LLVMValueRef most(loom_fn *fn, LLVMValueRef a, LLVMValueRef b) {
+    return LLVMBuildSelect(fn->b, LLVMBuildICmp(fn->b, LLVMIntSGT, a, b, ""), a, b, "");
+}
+
+/* What list number `list` has of the range, along the divided axis and those inside it. */
+static void part_of_list(nest *N, LLVMValueRef list, loom_nest_code inner) {
+    loom_fn *fn = N->fn;
+    uint32_t s = N->bounds->position;
+    loom_axis_id axis = N->op->axes[s];
+    LLVMValueRef first = loom_fn_first(fn, axis, list),
+                 next = loom_fn_first(fn, axis, LLVMBuildNSWAdd(fn->b, list, loom_fn_i64(fn, 1), ""));
+    LLVMValueRef from = most(fn, N->bounds->from, first), to = least(fn, N->bounds->to, next);
+    LLVMBasicBlockRef none = skip_if_empty(fn, from, to);
+    find_indices(N, s, list);
+    fn->element = fn->axis[0];
+    nest part = *N;
+    part.n = 0;
+    for (uint32_t i = s; i < N->op->n_axes; i++) part.order[part.n++] = i;
+    part.cuts[part.n_cuts++] =
+        (loom_cut){s, LLVMBuildNSWSub(fn->b, from, first, ""), LLVMBuildNSWSub(fn->b, to, first, "")};
+    loom_nest_loops(&part, 0, part.n, ((uint64_t)1 << s) - 1, inner);
+    fn->element = NULL;
+    go_on(fn, none);
+}
+
+static void element_nest(nest *N, loom_nest_code inner) {
+    loom_fn *fn = N->fn;
+    uint32_t s = N->bounds->position;
+    loom_axis_id axis = N->op->axes[s];
+    LLVMValueRef lists = loom_fn_lists(fn, s, N->op->axes);
+    LLVMValueRef begin = loom_fn_find_list(fn, axis, lists, N->bounds->from);
+    LLVMValueRef last = LLVMBuildNSWSub(fn->b, N->bounds->to, loom_fn_i64(fn, 1), "");
+    LLVMValueRef end = loom_fn_find_list(fn, axis, lists, last);
+    loom_block_build(fn, N->body, 0);
+    loom_loop loop;
+    loom_loop_open(fn, &loop, begin, LLVMBuildNSWAdd(fn->b, end, loom_fn_i64(fn, 1), ""), NULL);
+    part_of_list(N, loop.index, inner);
+    loom_loop_close(fn, &loop);
+}
+
+/* Whether all that the body does with indices is to read values over the same axes at its own point, and nothing can
+ * fail: then lists do not matter. */
+static bool is_flat(const nest *N) {
+    const loom_lifted *l = N->fn->g->l;
+    const loom_lop *op = N->op;
+    const loom_lblock *b = &l->blocks[N->body];
+    uint32_t n_axes = 0, n_indices = 0;
+    if (op->kind != LOOM_LO_COMPUTE || op->sliced) return false;
+    for (loom_lexpr_id id = b->first; id < b->end; id++) {
+        const loom_lexpr *e = &l->exprs[id];
+        if (e->site != LOOM_NONE || e->kind == LOOM_LX_WHILE || e->kind == LOOM_LX_FOR || e->kind == LOOM_LX_IF)
+            return false;
+        uint32_t axes_among = 0;
+        for (uint32_t i = 0; i < e->n_args; i++) axes_among += l->exprs[loom_lifted_arg(l, e, i)].kind == LOOM_LX_AXIS;
+        n_axes += axes_among;
+        if (e->kind != LOOM_LX_LOAD || !l->values[e->aux].n_axes) continue;
+        const loom_lvalue *v = &l->values[e->aux];
+        if (e->mode != LOOM_LOAD_PROVEN || v->n_axes != op->n_axes ||
+            memcmp(v->axes, op->axes, v->n_axes * sizeof *v->axes) != 0)
+            return false;
+        for (uint32_t i = 0; i < v->n_axes; i++) {
+            const loom_lexpr *index = &l->exprs[loom_lifted_arg(l, e, i)];
+            if (index->kind != LOOM_LX_AXIS || index->aux != i) return false;
+        }
+        n_indices += axes_among;
+    }
+    for (uint32_t i = 0; i < b->n_results; i++) n_axes += l->exprs[b->results[i]].kind == LOOM_LX_AXIS;
+    return n_axes == n_indices;
+}
+
+/* One loop over the elements of the range, however many lists there are. */
+static void flat_nest(nest *N) {
+    loom_fn *fn = N->fn;
+    LLVMValueRef from = N->bounds->from, to = N->bounds->to;
+    for (uint32_t i = N->bounds->position + 1; i < N->op->n_axes; i++) {
+        LLVMValueRef extent = loom_fn_extent(fn, N->op->axes[i]);
+        from = LLVMBuildNSWMul(fn->b, from, extent, "");
+        to = LLVMBuildNSWMul(fn->b, to, extent, "");
+    }
+    loom_block_build(fn, N->body, 0);
+    loom_loop loop;
+    loom_loop_open(fn, &loop, from, to, NULL);
+    loop.elementwise = true;
+    fn->flat = loop.index;
+    for (uint32_t i = 0; i < N->op->n_axes; i++) fn->axis[i] = loom_fn_i64(fn, 0); /* looked at by nobody */
+    loom_block_build(fn, N->body, ~(uint64_t)0);
+    loom_nest_point(N, 0);
+    fn->flat = NULL;
+    loom_loop_close(fn, &loop);
+}
+
 static void whole_nest(nest *N, loom_nest_code inner) {
     order_all(N);
     loom_block_reset(N->fn, N->body, NULL);
     LLVMBasicBlockRef empty = guard(N, N->order, N->n);
+    if (N->bounds->position != LOOM_NONE && is_segmented(N, N->bounds->position) && is_flat(N)) {
+        flat_nest(N);
+        go_on(N->fn, empty);
+        return;
+    }
+    if (N->bounds->position != LOOM_NONE && is_segmented(N, N->bounds->position)) {
+        element_nest(N, inner);
+        go_on(N->fn, empty);
+        return;
+    }
     if (inner == loom_nest_point && loom_tile_fits(N)) {
         loom_nest_loops(N, 0, N->n - 2, 0, loom_tile);
     } else {
@@ -186,6 +350,8 @@ static void reduce_row(nest *N, uint64_t known) {
     loom_block_eval(fn, N->op->ne, NULL, false, start);
     memcpy(acc, start, k * sizeof *acc);
     LLVMValueRef lo = loom_nest_lower(N, r), hi = loom_nest_upper(N, r);
+    LLVMBasicBlockRef none = is_segmented(N, r) ? skip_if_empty(fn, lo, hi) : NULL;
+    if (none) loom_block_build(fn, N->body, known);
     bool deferred = loom_defer_open(fn, N->body, r);
     loom_loop loop;
     loom_loop_open(fn, &loop, lo, hi, NULL);
@@ -201,6 +367,12 @@ static void reduce_row(nest *N, uint64_t known) {
     loom_loop_close(fn, &loop);
     if (deferred) loom_defer_close(fn, N->body, known, r, lo, hi);
     for (uint32_t j = 0; j < k; j++) store_result(N, j, r, acc[j]);
+    if (!none) return;
+    LLVMBasicBlockRef after = loom_fn_block(fn, "row");
+    LLVMBuildBr(fn->b, after);
+    LLVMPositionBuilderAtEnd(fn->b, none);
+    for (uint32_t j = 0; j < k; j++) store_result(N, j, r, start[j]);
+    go_on(fn, after);
 }
 
 static void reduce_into_memory(nest *N, uint64_t known) {
@@ -225,10 +397,12 @@ static void reduce_rows(nest *N, uint64_t known) {
     for (uint32_t i = r + 1; i < n; i++) inner[n_inner++] = i;
     nest fill = *N;
     fill.body = LOOM_NONE;
+    fill.rows = false;
     for (uint32_t i = 0; i < n_inner; i++) fill.order[i] = inner[i];
     loom_nest_loops(&fill, 0, n_inner, known, store_neutral);
     nest rows = *N;
     rows.body = body;
+    rows.rows = false;
     rows.order[0] = r;
     for (uint32_t i = 0; i < n_inner; i++) rows.order[i + 1] = inner[i];
     loom_nest_loops(&rows, 0, n_inner + 1, known, reduce_into_memory);
@@ -244,6 +418,7 @@ static void reduce_nest(nest *N) {
     bool inner = r + 1 < N->op->n_axes;
     /* Levels: the axes outside of the reduced one; with no axis inside these are all others. */
     nest outer = *N;
+    outer.rows = is_segmented(N, r);
     for (uint32_t i = 0; i < r; i++) outer.order[i] = i;
     loom_nest_loops(&outer, 0, r, 0, inner ? reduce_rows : reduce_row);
     if (none) {
@@ -302,6 +477,14 @@ static void scan_nest(nest *N) {
 
 /* ---- PERMUTE with context ---- */
 
+/* The extent of the target along axis i: the first own one may be that of the list that the context has come to. */
+static LLVMValueRef target_extent(nest *N, uint32_t i) {
+    loom_fn *fn = N->fn;
+    const loom_lop *op = N->op;
+    if (!loom_gen_is_segmented(fn->g, op->target_axes[i])) return loom_fn_extent(fn, op->target_axes[i]);
+    return loom_fn_length(fn, op->target_axes[i], loom_fn_list(fn, i, op->target_axes, fn->axis));
+}
+
 /* Copies dest into the results: loops over the target's own axes. */
 static void copy_dest(nest *N) {
     loom_fn *fn = N->fn;
@@ -309,7 +492,7 @@ static void copy_dest(nest *N) {
     for (uint32_t j = 0; j < op->n_results; j++) {
         LLVMValueRef count = loom_fn_i64(fn, 1), indices[LOOM_LIFTED_MAX_AXES];
         for (uint32_t i = op->n_context; i < op->n_target_axes; i++) {
-            count = LLVMBuildNSWMul(fn->b, count, loom_fn_extent(fn, op->target_axes[i]), "");
+            count = LLVMBuildNSWMul(fn->b, count, target_extent(N, i), "");
             indices[i] = loom_fn_i64(fn, 0);
         }
         for (uint32_t i = 0; i < op->n_context; i++) indices[i] = fn->axis[i];
@@ -337,7 +520,7 @@ static void permute_point(nest *N, uint64_t known) {
     for (uint32_t d = 0; d < op->rank; d++) {
         uint32_t i = op->n_context + d;
         indices[i] = loom_block_result(fn, N->body, d).re;
-        LLVMValueRef in = LLVMBuildICmp(fn->b, LLVMIntULT, indices[i], loom_fn_extent(fn, op->target_axes[i]), "");
+        LLVMValueRef in = LLVMBuildICmp(fn->b, LLVMIntULT, indices[i], target_extent(N, i), "");
         inside = inside ? LLVMBuildAnd(fn->b, inside, in, "") : in;
     }
     LLVMBasicBlockRef in = loom_fn_block(fn, "in"), on = loom_fn_block(fn, "on");
@@ -411,13 +594,18 @@ static double extent_of(const loom_gen *g, loom_axis_id axis) {
 uint32_t loom_nest_divided(const loom_gen *g, loom_lop_id id) {
     const loom_lop *op = &g->l->ops[id];
     uint32_t end = op->kind == LOOM_LO_PERMUTE ? op->n_context : op->n_axes, best = LOOM_NONE;
-    double most = 1;
+    double largest = 1;
+    bool by_elements = op->kind == LOOM_LO_COMPUTE || op->kind == LOOM_LO_CHECK;
+    for (uint32_t i = end; by_elements && i-- > 0;) {
+        if (loom_gen_is_segmented(g, op->axes[i])) return i;
+    }
     for (uint32_t i = 0; i < end; i++) {
+        if (loom_gen_is_segmented(g, op->axes[i])) continue;
         if ((op->kind == LOOM_LO_REDUCE || op->kind == LOOM_LO_SCAN) && i == op->reduce) continue;
         double n = extent_of(g, op->axes[i]);
         if (n >= LOOM_DIVIDED_EXTENT) return i;
-        if (n > most) {
-            most = n;
+        if (n > largest) {
+            largest = n;
             best = i;
         }
     }
@@ -452,8 +640,9 @@ static double block_work(const loom_gen *g, loom_lblock_id id) {
 double loom_gen_cost(const loom_gen *g, loom_lop_id id, uint32_t position) {
     const loom_lop *op = &g->l->ops[id];
     double points = 1, work = 1;
+    bool elements = position != LOOM_NONE && loom_gen_is_segmented(g, op->axes[position]);
     for (uint32_t i = 0; i < op->n_axes; i++) {
-        if (i != position) points *= extent_of(g, op->axes[i]);
+        if (elements ? i > position : i != position) points *= extent_of(g, op->axes[i]);
     }
     const double per_unit = 0.25; /* nanoseconds of one addition in a vectorised loop, loads included */
     if (op->kind == LOOM_LO_FFT) return points * 20 * per_unit;

@@ -17,6 +17,7 @@ typedef struct nest {
     uint32_t order[LOOM_LIFTED_MAX_AXES]; /* positions, outermost first */
     uint32_t n;
     loom_lblock_id body; /* built level by level, or LOOM_NONE */
+    bool rows; /* the inner code goes along a segmented axis, and builds what is needed where it has elements */
     loom_cut cuts[2];
     uint32_t n_cuts;
 } nest;

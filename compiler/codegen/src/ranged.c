@@ -92,7 +92,8 @@ static bool has_form(const ranged *r, loom_lexpr_id index, bool *runs, loom_lexp
 
 static bool is_ranged_load(const ranged *r, loom_lexpr_id id) {
     const loom_lexpr *e = &r->fn->g->l->exprs[id];
-    return is_of_loops(r, id) && e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_CHECKED;
+    return is_of_loops(r, id) && e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_CHECKED &&
+           r->fn->g->l->values[e->aux].rep != LOOM_REP_IRREGULAR;
 }
 
 static bool find_index(const ranged *r, loom_lexpr_id id, uint32_t i, bool *runs, loom_lexpr_id *x) {

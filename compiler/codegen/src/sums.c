@@ -149,6 +149,7 @@ static bool nothing_is_checked(const sums *s) {
         if (e->kind == LOOM_LX_PRIM && e->site != LOOM_NONE) return false;
         if (e->kind != LOOM_LX_LOAD || e->mode != LOOM_LOAD_CHECKED) continue;
         const loom_lvalue *v = &s->fn->g->l->values[e->aux];
+        if (v->rep == LOOM_REP_IRREGULAR) return false;
         for (uint32_t i = 0; i < v->n_axes; i++) {
             bool known =
                 s->fn->ranged[id] & (uint64_t)1 << i || loom_load_is_own_axis(s->fn, arg(s, id, i), v->axes[i]);

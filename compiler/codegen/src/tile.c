@@ -70,7 +70,8 @@ static bool is_few(const nest *N, uint32_t position) {
 
 bool loom_tile_fits(const nest *N) {
     uint32_t n = N->op->n_axes;
-    return n >= 2 && !N->fn->rare && !is_few(N, n - 2) && !is_few(N, n - 1) && read_across(N) > 0;
+    return n >= 2 && !N->fn->rare && !loom_lifted_any_segmented(N->fn->g->l, n, N->op->axes) && !is_few(N, n - 2) &&
+           !is_few(N, n - 1) && read_across(N) > 0;
 }
 
 /* What depends on the row alone is worth keeping from column to column. */

@@ -173,12 +173,16 @@ void m_extent(machine *m, loom_storage storage, uint32_t source, uint32_t level,
 
 static int64_t count_of(const machine *m, uint32_t b) {
     int64_t n = 1;
-    for (uint32_t i = 0; i < m->plan->buffers[b].n_extents; i++) n *= m->extents[m->plan->buffers[b].extents[i]];
+    for (uint32_t i = 0; i < m->plan->buffers[b].n_extents; i++) {
+        uint32_t e = m->plan->buffers[b].extents[i];
+        n = m->plan->extents[e].kind == LOOM_EXTENT_SEGMENTED ? m->extents[e] : n * m->extents[e];
+    }
     return n;
 }
 
 static size_t bytes_of(const machine *m, uint32_t b) {
-    return (size_t)count_of(m, b) * loom_dtype_size(m->plan->buffers[b].dtype);
+    int64_t more = m->plan->buffers[b].offsets ? LOOM_OFFSETS_MORE : 0;
+    return (size_t)(count_of(m, b) + more) * loom_dtype_size(m->plan->buffers[b].dtype);
 }
 
 static void *allocate(const machine *m, uint32_t b) {
@@ -191,7 +195,8 @@ static void *allocate(const machine *m, uint32_t b) {
 static void set_scalar_extents(machine *m) {
     for (uint32_t e = 0; e < m->plan->n_extents; e++) {
         const loom_plan_extent *x = &m->plan->extents[e];
-        if (x->kind == LOOM_EXTENT_SCALAR && m->data[x->buffer]) m->extents[e] = *(int64_t *)m->data[x->buffer];
+        bool computed = x->kind == LOOM_EXTENT_SCALAR || x->kind == LOOM_EXTENT_SEGMENTED;
+        if (computed && m->data[x->buffer]) m->extents[e] = *(int64_t *)m->data[x->buffer];
     }
 }
 
@@ -240,6 +245,16 @@ static void run_permute(machine *m, const loom_plan_action *a) {
     ((loom_kernel_execute)m->kernels[a->kernel2])(&m->frame, list, kept, base);
     free(base);
     free(list);
+}
+
+static void run_offsets(machine *m, const loom_plan_action *a) {
+    const int64_t *lengths = m->data[a->buffer];
+    int64_t n = count_of(m, a->buffer), sum = 0, *offsets = m->data[a->buffer2];
+    for (int64_t i = 0; i < n; i++) {
+        offsets[i] = sum;
+        sum += lengths[i];
+    }
+    offsets[n] = offsets[n + 1] = *(int64_t *)m->data[a->buffers[0]] = sum;
 }
 
 static void run_actions(machine *m, uint32_t begin, uint32_t end, bool *left);
@@ -302,6 +317,7 @@ static void run_action(machine *m, uint32_t at, bool *left) {
         m->data[a->buffer] = m->data[a->buffer2];
         m->data[a->buffer2] = data;
         break;
+    case LOOM_ACT_OFFSETS: run_offsets(m, a); break;
     }
 }
 

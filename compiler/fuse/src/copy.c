@@ -170,7 +170,7 @@ static loom_lexpr_id inside_condition(rewrite *r, loom_lvalue_id value, const lo
     loom_lexpr_id all = fuse_emit_const(r, LOOM_BOOL, (loom_scalar){.b = true});
     for (uint32_t i = 0; i < v->n_axes; i++) {
         loom_lexpr_id low = fuse_emit_prim2(r, LOOM_PRIM_GE, index[i], fuse_emit_int(r, 0));
-        loom_lexpr_id high = fuse_emit_prim2(r, LOOM_PRIM_LT, index[i], fuse_emit_extent(r, v->axes[i]));
+        loom_lexpr_id high = fuse_emit_prim2(r, LOOM_PRIM_LT, index[i], fuse_emit_extent_at(r, value, i, index));
         all = fuse_emit_prim2(r, LOOM_PRIM_AND, all, fuse_emit_prim2(r, LOOM_PRIM_AND, low, high));
     }
     return all;
@@ -184,7 +184,7 @@ static loom_lexpr_id outside_value(rewrite *r, const loom_lexpr *e, const loom_l
     check.site = e->site;
     loom_lexpr_id zero = fuse_emit_const(r, e->dtype, (loom_scalar){.c = {0, 0}});
     for (uint32_t i = 0; i < v->n_axes; i++) {
-        loom_lexpr_id extent = fuse_emit_extent(r, v->axes[i]);
+        loom_lexpr_id extent = fuse_emit_extent_at(r, e->aux, i, args);
         loom_lexpr_id low = fuse_emit_prim2(r, LOOM_PRIM_GE, args[i], fuse_emit_int(r, 0));
         loom_lexpr_id ok = fuse_emit_prim2(r, LOOM_PRIM_AND, low, fuse_emit_prim2(r, LOOM_PRIM_LT, args[i], extent));
         loom_scalar known;

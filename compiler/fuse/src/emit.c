@@ -91,6 +91,23 @@ loom_lexpr_id fuse_emit_extent(rewrite *r, loom_axis_id axis) {
     return fuse_emit(r, e, NULL, 0);
 }
 
+loom_lexpr_id fuse_emit_extent_at(rewrite *r, loom_lvalue_id value, uint32_t i, const loom_lexpr_id *index) {
+    loom_axis_id axis = r->l->values[value].axes[i];
+    const loom_axis *a = &r->l->axes[axis];
+    if (a->kind != LOOM_AXIS_SEGMENTED) return fuse_emit_extent(r, axis);
+    loom_lexpr e = fuse_blank_expr(LOOM_LX_LOAD, LOOM_I64);
+    loom_lexpr_id args[LOOM_LIFTED_MAX_AXES + 1];
+    uint32_t facts = r->n_facts;
+    e.aux = r->alias[a->lengths];
+    if (i) memcpy(args, index, i * sizeof *args);
+    r->n_facts = 0; /* conditions around may fail to hold where this is moved to */
+    bool always = fuse_load_in_range(r, e.aux, args);
+    r->n_facts = facts;
+    e.mode = always ? LOOM_LOAD_PROVEN : LOOM_LOAD_DEFAULT;
+    if (!always) args[i] = fuse_emit_int(r, 0);
+    return fuse_emit(r, e, args, always ? i : i + 1);
+}
+
 bool fuse_const_of(const rewrite *r, loom_lexpr_id id, loom_scalar *s) {
     const loom_lexpr *e = &r->l->exprs[id];
     if (e->kind != LOOM_LX_CONST) return false;

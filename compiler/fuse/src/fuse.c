@@ -56,7 +56,7 @@ static void add_op(rewrite *r, const loom_lop *o, loom_lop_id id, uint64_t hash)
     r->op_hash[made] = hash;
     r->next_equal[made] = r->heads_equal[hash & 1023];
     r->heads_equal[hash & 1023] = made + 1;
-    for (uint32_t i = 0; i < o->n_results && o->kind == LOOM_LO_COMPUTE; i++) {
+    for (uint32_t i = 0; i < o->n_results && o->kind == LOOM_LO_COMPUTE && !o->dense; i++) {
         r->maker[o->results[i]] = made;
         r->work[o->results[i]] = fuse_result_work(r, o->body, i);
     }
@@ -142,6 +142,7 @@ static bool run_round(loom_lifted *l) {
     for (uint32_t j = 0; j < l->n_outputs; j++) fuse_copy_body(&r, l->outputs[j].combine, NULL, &l->outputs[j].combine);
     for (uint32_t i = 0; i < l->n_axes; i++) {
         if (l->axes[i].kind == LOOM_AXIS_SCALAR) l->axes[i].value = r.alias[l->axes[i].value];
+        if (l->axes[i].kind == LOOM_AXIS_SEGMENTED) l->axes[i].lengths = r.alias[l->axes[i].lengths];
     }
     loom_arena_destroy(r.scratch);
     return r.changed;

@@ -105,7 +105,7 @@ static void visit(merger *m, loom_lop_id id) {
     loom_lop_id scope = m->scope_of[id];
     m->placed[id] = id;
     if (o->kind == LOOM_LO_CHECK) m->closed = (uint32_t)m->groups.count;
-    if (o->kind != LOOM_LO_COMPUTE) return;
+    if (o->kind != LOOM_LO_COMPUTE || o->dense) return;
     if (scope != LOOM_NONE && m->l->ops[scope / 2].test != LOOM_NONE) return;
     const loom_lblock *b = &m->l->blocks[o->body];
     bool branches = has_branches(m->l, b);

@@ -204,7 +204,18 @@ int fuse_decide(const rewrite *r, loom_prim prim, loom_lexpr_id a, loom_lexpr_id
     }
 }
 
-bool fuse_in_range(const rewrite *r, loom_lexpr_id index, loom_axis_id axis) {
+/* In range of the segment only where the indices before it are those of the point: then it is the point's own. */
+static bool is_own_segment(const rewrite *r, const loom_lexpr_id *index, const loom_axis_id *axes, uint32_t i) {
+    for (uint32_t k = 0; k <= i; k++) {
+        const loom_lexpr *e = &r->l->exprs[index[k]];
+        if (e->kind != LOOM_LX_AXIS || e->aux != k || k >= r->op->n_axes || r->op->axes[k] != axes[k] ||
+            k == r->skipped_axis)
+            return false;
+    }
+    return true;
+}
+
+static bool in_range(const rewrite *r, loom_lexpr_id index, loom_axis_id axis) {
     form low = {.constant = 0}, high = {.constant = 0};
     return fuse_linear(r, index, 1, &low) && fuse_at_least(r, &low, 0) && add_extent(r, &high, axis, 1) &&
            fuse_linear(r, index, -1, &high) && fuse_at_least(r, &high, 1);
@@ -213,7 +224,8 @@ bool fuse_in_range(const rewrite *r, loom_lexpr_id index, loom_axis_id axis) {
 bool fuse_load_in_range(const rewrite *r, loom_lvalue_id value, const loom_lexpr_id *index) {
     const loom_lvalue *v = &r->l->values[value];
     for (uint32_t i = 0; i < v->n_axes; i++) {
-        if (!fuse_in_range(r, index[i], v->axes[i])) return false;
+        bool segmented = r->l->axes[v->axes[i]].kind == LOOM_AXIS_SEGMENTED;
+        if (segmented ? !is_own_segment(r, index, v->axes, i) : !in_range(r, index[i], v->axes[i])) return false;
     }
     return true;
 }

@@ -98,7 +98,10 @@ loom_lexpr_id fuse_emit_int(rewrite *r, int64_t i);
 loom_lexpr_id fuse_emit_prim(rewrite *r, loom_prim prim, loom_dtype t, const loom_lexpr_id *args, loom_lsite_id site,
                              loom_span span);
 loom_lexpr_id fuse_emit_prim2(rewrite *r, loom_prim prim, loom_lexpr_id a, loom_lexpr_id b);
-loom_lexpr_id fuse_emit_extent(rewrite *r, loom_axis_id axis);
+loom_lexpr_id fuse_emit_extent(rewrite *r, loom_axis_id axis); /* not of a segmented one */
+/* The extent of axis i of the value, where the axes before it have the given indices; of a segmented one it is 0 where
+ * these are out of range. */
+loom_lexpr_id fuse_emit_extent_at(rewrite *r, loom_lvalue_id value, uint32_t i, const loom_lexpr_id *index);
 loom_lexpr fuse_blank_expr(loom_lexpr_kind kind, loom_dtype t);
 bool fuse_const_of(const rewrite *r, loom_lexpr_id e, loom_scalar *s);
 typedef struct scope {
@@ -116,7 +119,6 @@ bool fuse_at_least(const rewrite *r, const form *f, int64_t least); /* proven: f
 void fuse_assume(rewrite *r, loom_lexpr_id condition, bool holds);
 /* 1 proven true, 0 proven false, -1 not known. */
 int fuse_decide(const rewrite *r, loom_prim prim, loom_lexpr_id a, loom_lexpr_id b);
-bool fuse_in_range(const rewrite *r, loom_lexpr_id index, loom_axis_id axis);
 bool fuse_load_in_range(const rewrite *r, loom_lvalue_id value, const loom_lexpr_id *index);
 
 /* copy.c */

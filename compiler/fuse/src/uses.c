@@ -31,9 +31,10 @@ static void use_axis(walk *w, loom_axis_id id) {
     w->axis_seen[id] = true;
     const loom_axis *a = &w->l->axes[id];
     if (a->kind == LOOM_AXIS_SCALAR) use_value(w, a->value, true);
-    if (a->kind == LOOM_AXIS_IRREGULAR) {
+    if (a->kind == LOOM_AXIS_SEGMENTED) {
         use_value(w, a->lengths, true);
         use_value(w, a->offsets, true);
+        use_value(w, a->total, true);
     }
 }
 
@@ -139,7 +140,10 @@ uses fuse_find_uses(const loom_lifted *l, loom_arena *arena) {
     for (loom_lop_id id = l->n_ops; id > 0; id--) {
         const loom_lop *o = &l->ops[id - 1];
         bool holds_check = (o->kind == LOOM_LO_LOOP || o->kind == LOOM_LO_IF) && checks[id] > checks[o->inner_first];
-        bool root = o->kind == LOOM_LO_CHECK || holds_check || (o->kind == LOOM_LO_PERMUTE && o->output != LOOM_NONE);
+        /* What comes in is bound whether or not it is used, and so are its rows. */
+        bool rows = o->kind == LOOM_LO_OFFSETS && l->values[o->args[0]].source < LOOM_LV_OP;
+        bool root =
+            rows || o->kind == LOOM_LO_CHECK || holds_check || (o->kind == LOOM_LO_PERMUTE && o->output != LOOM_NONE);
         if (root || has_results_used(&w, o)) use_op(&w, id - 1);
     }
     return w.u;

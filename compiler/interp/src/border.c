@@ -36,7 +36,7 @@ static loom_status *read_column(reader *r, const loom_leaf *leaf, uint32_t level
                                 column **made) {
     heap *h = &r->ev->heap;
     int64_t length = next_length(leaf, level, at);
-    char *here = (char *)leaf->data + (size_t)at->scalar * loom_dtype_size(leaf->dtype);
+    char *here = leaf->n_data ? (char *)leaf->data + (size_t)at->scalar * loom_dtype_size(leaf->dtype) : leaf->data;
     if (regular_below(leaf, level + 1)) {
         int64_t extents[LOOM_MAX_DEPTH] = {length}, scalars = length;
         for (uint32_t k = level + 1; k < leaf->depth; k++) {

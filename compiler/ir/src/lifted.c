@@ -38,7 +38,7 @@ static bool same_axis(const loom_axis *a, const loom_axis *b) {
     case LOOM_AXIS_CONST: return a->extent == b->extent;
     case LOOM_AXIS_INPUT: return a->value == b->value && a->level == b->level;
     case LOOM_AXIS_SCALAR: return a->value == b->value;
-    case LOOM_AXIS_IRREGULAR: return a->lengths == b->lengths && a->offsets == b->offsets;
+    case LOOM_AXIS_SEGMENTED: return a->lengths == b->lengths && a->offsets == b->offsets;
     }
     return false;
 }
@@ -52,6 +52,13 @@ loom_axis_id loom_lifted_axis(loom_lifted *l, loom_axis axis) {
     return l->n_axes++;
 }
 
+bool loom_lifted_any_segmented(const loom_lifted *l, uint32_t n_axes, const loom_axis_id *axes) {
+    for (uint32_t i = 0; i < n_axes; i++) {
+        if (l->axes[axes[i]].kind == LOOM_AXIS_SEGMENTED) return true;
+    }
+    return false;
+}
+
 loom_axis_id loom_lifted_const_axis(loom_lifted *l, int64_t extent) {
     return loom_lifted_axis(l, (loom_axis){.kind = LOOM_AXIS_CONST, .extent = extent, .value = LOOM_NONE});
 }
@@ -59,7 +66,7 @@ loom_axis_id loom_lifted_const_axis(loom_lifted *l, int64_t extent) {
 static loom_rep representation(const loom_lifted *l, const loom_lvalue *v) {
     loom_rep rep = LOOM_REP_AVOIDED;
     for (uint32_t i = 0; i < v->n_axes; i++) {
-        if (l->axes[v->axes[i]].kind == LOOM_AXIS_IRREGULAR) return LOOM_REP_IRREGULAR;
+        if (l->axes[v->axes[i]].kind == LOOM_AXIS_SEGMENTED) return LOOM_REP_IRREGULAR;
         if (l->axes[v->axes[i]].kind == LOOM_AXIS_CHUNK) rep = LOOM_REP_REGULAR;
     }
     return rep;

@@ -31,6 +31,8 @@ LOOM_PRINTF(2, 3) static bool fail(checker *c, const char *format, ...) {
     } while (0)
 
 static bool check_block(checker *c, loom_lblock_id id, const loom_lblock *around);
+static bool check_value_axes(checker *c, loom_lvalue_id id, const loom_axis_id *axes, uint32_t n, uint32_t skip,
+                             loom_dtype t);
 
 /* ---- expressions ---- */
 
@@ -135,6 +137,7 @@ static bool check_expr(checker *c, loom_lexpr_id id, const loom_lblock *b) {
         return true;
     case LOOM_LX_EXTENT:
         NEED(e->aux < c->l->n_axes && e->dtype == LOOM_I64, "e%" PRIu32 " names no axis", id);
+        NEED(c->l->axes[e->aux].kind != LOOM_AXIS_SEGMENTED, "e%" PRIu32 " is an extent that differs", id);
         return true;
     case LOOM_LX_LOAD: return check_load(c, id, e);
     case LOOM_LX_PRIM: return check_prim(c, id, e);
@@ -202,10 +205,43 @@ static bool check_axis(checker *c, loom_axis_id id) {
         const loom_lvalue *v = &c->l->values[a->value];
         NEED(v->n_axes == 0 && v->dtype == LOOM_I64, "extent v%" PRIu32 " is no i64 without axes", a->value);
     }
+    if (a->kind == LOOM_AXIS_SEGMENTED) {
+        return check_used(c, a->lengths, "lengths") && check_used(c, a->offsets, "offsets") &&
+               check_used(c, a->total, "total");
+    }
     if (a->kind == LOOM_AXIS_INPUT) {
         NEED(a->value < c->l->n_values && c->l->values[a->value].source < LOOM_LV_FIRST, "an extent of no input");
     }
     return true;
+}
+
+/* The axes before a segmented one are those of its lengths. */
+static bool check_segments(checker *c, const loom_axis_id *axes, uint32_t n) {
+    const loom_lifted *l = c->l;
+    for (uint32_t i = 0; i < n; i++) {
+        const loom_axis *a = &l->axes[axes[i]];
+        if (a->kind != LOOM_AXIS_SEGMENTED) continue;
+        NEED(a->lengths < l->n_values && a->offsets < l->n_values && a->total < l->n_values,
+             "segments that are not there");
+        const loom_lvalue *v = &l->values[a->lengths], *o = &l->values[a->offsets], *t = &l->values[a->total];
+        NEED(i > 0 && v->n_axes == i && memcmp(v->axes, axes, i * sizeof *axes) == 0,
+             "axis %" PRIu32 " has lengths over other axes than those before it", axes[i]);
+        NEED(v->dtype == LOOM_I64 && o->dtype == LOOM_I64 && t->dtype == LOOM_I64 && t->n_axes == 0,
+             "axis %" PRIu32 " has lengths of another type", axes[i]);
+        NEED(o->source == LOOM_LV_OP && o->op == t->op && o->op < l->n_ops && l->ops[o->op].kind == LOOM_LO_OFFSETS &&
+                 l->ops[o->op].n_args == 1 && l->ops[o->op].args[0] == a->lengths && l->ops[o->op].n_results == 2 &&
+                 l->ops[o->op].results[0] == a->offsets,
+             "axis %" PRIu32 " has offsets of other lengths", axes[i]);
+    }
+    return true;
+}
+
+static bool check_offsets(checker *c, const loom_lop *o) {
+    NEED(o->n_args == 1 && o->n_results == 2 && o->n_axes >= 1, "offsets of another form");
+    return check_used(c, o->args[0], "lengths") &&
+           check_value_axes(c, o->args[0], o->axes, o->n_axes, LOOM_NONE, LOOM_I64) &&
+           check_value_axes(c, o->results[0], o->axes, o->n_axes, LOOM_NONE, LOOM_I64) &&
+           check_value_axes(c, o->results[1], NULL, 0, LOOM_NONE, LOOM_I64);
 }
 
 static bool check_value_axes(checker *c, loom_lvalue_id id, const loom_axis_id *axes, uint32_t n, uint32_t skip,
@@ -255,6 +291,8 @@ static bool check_reduction(checker *c, const loom_lop *o) {
     bool total = o->kind == LOOM_LO_SCAN && o->scan == LOOM_SCAN_TOTAL;
     uint32_t n = o->n_results / (total ? 2 : 1);
     NEED(o->reduce < o->n_axes, "a reduced axis that is not there");
+    NEED(!loom_lifted_any_segmented(c->l, o->n_axes - o->reduce - 1, o->axes + o->reduce + 1),
+         "a reduced axis before a segmented one");
     if (!check_block(c, o->body, NULL) || !check_block(c, o->ne, NULL)) return false;
     NEED(c->l->blocks[o->body].n_results == n && c->l->blocks[o->ne].n_results == n,
          "states and results differ in number");
@@ -284,6 +322,11 @@ static bool check_permute(checker *c, const loom_lop *o) {
     for (uint32_t i = 0; i < o->n_target_axes; i++) {
         if (!check_axis(c, o->target_axes[i])) return false;
     }
+    if (!check_segments(c, o->target_axes, o->n_target_axes)) return false;
+    uint32_t dense = o->n_target_axes - (o->n_context ? 1 : 0); /* a context's own last axis may be segmented */
+    NEED(o->n_context <= dense && !loom_lifted_any_segmented(c->l, dense - o->n_context, o->target_axes + o->n_context),
+         "a permute onto segments");
+    NEED(o->n_context || !loom_lifted_any_segmented(c->l, o->n_axes, o->axes), "a permute of segments");
     if (o->output != LOOM_NONE) {
         NEED(o->output < c->l->n_outputs && o->n_results == 0, "a permute into an output that is not there");
         NEED(c->l->outputs[o->output].n_leaves == all - o->rank, "a permute into an output with other leaves");
@@ -303,6 +346,7 @@ static bool check_fft(checker *c, const loom_lop *o) {
     loom_dtype t = c->l->values[o->args[0]].dtype;
     NEED(loom_dtype_is_complex(t) && o->fft_rank >= 1 && o->fft_rank <= o->n_axes, "an fft of rank %" PRIu32,
          o->fft_rank);
+    NEED(!loom_lifted_any_segmented(c->l, o->fft_rank, o->axes + o->n_axes - o->fft_rank), "an fft along segments");
     return check_value_axes(c, o->args[0], o->axes, o->n_axes, LOOM_NONE, t) &&
            check_value_axes(c, o->results[0], o->axes, o->n_axes, LOOM_NONE, t);
 }
@@ -403,6 +447,15 @@ static bool check_blank(checker *c, const loom_lop *o) {
     return true;
 }
 
+static bool check_dense(checker *c, const loom_lop *o, const loom_lvalue *v, loom_dtype t) {
+    NEED(loom_lifted_any_segmented(c->l, o->n_axes, o->axes), "a regular operation under other axes");
+    NEED(v->dtype == t, "a result of another type than its expression");
+    for (uint32_t i = 0; i < v->n_axes; i++) {
+        if (!check_axis(c, v->axes[i])) return false;
+    }
+    return true;
+}
+
 static bool check_op(checker *c, loom_lop_id id) {
     const loom_lop *o = &c->l->ops[id];
     c->op = id;
@@ -410,6 +463,12 @@ static bool check_op(checker *c, loom_lop_id id) {
     NEED(o->n_axes <= LOOM_LIFTED_MAX_AXES, "%" PRIu32 " axes", o->n_axes);
     for (uint32_t i = 0; i < o->n_axes; i++) {
         if (!check_axis(c, o->axes[i])) return false;
+    }
+    if (!check_segments(c, o->axes, o->n_axes)) return false;
+    for (uint32_t i = 0; i < o->n_results; i++) {
+        NEED(o->results[i] < c->l->n_values, "result v%" PRIu32 " is not there", o->results[i]);
+        const loom_lvalue *v = &c->l->values[o->results[i]];
+        if (!check_segments(c, v->axes, v->n_axes)) return false;
     }
     bool ok = true;
     switch (o->kind) {
@@ -422,13 +481,17 @@ static bool check_op(checker *c, loom_lop_id id) {
             break;
         }
         for (uint32_t i = 0; ok && i < o->n_results; i++) {
-            ok = check_value_axes(c, o->results[i], o->axes, o->n_axes, LOOM_NONE, result_type(c, o->body, i));
+            const loom_lvalue *v = &c->l->values[o->results[i]];
+            loom_dtype t = result_type(c, o->body, i);
+            ok = o->dense ? check_dense(c, o, v, t)
+                          : check_value_axes(c, o->results[i], o->axes, o->n_axes, LOOM_NONE, t);
         }
         break;
     case LOOM_LO_REDUCE:
     case LOOM_LO_SCAN: ok = check_reduction(c, o); break;
     case LOOM_LO_PERMUTE: ok = check_permute(c, o); break;
     case LOOM_LO_FFT: ok = check_fft(c, o); break;
+    case LOOM_LO_OFFSETS: ok = check_offsets(c, o); break;
     case LOOM_LO_LOOP: ok = check_loop(c, id, o); break;
     case LOOM_LO_IF: ok = check_if(c, id, o); break;
     case LOOM_LO_CHECK:
@@ -494,6 +557,7 @@ loom_status *loom_lifted_check(const loom_lifted *l) {
         for (uint32_t k = 0; ok && k < v->n_axes; k++) {
             if (v->axes[k] >= l->n_axes) ok = fail(&c, "v%" PRIu32 " has an axis that is not there", i);
         }
+        ok = ok && (v->source >= LOOM_LV_OP || check_segments(&c, v->axes, v->n_axes));
     }
     ok = ok && check_ops(&c, 0, l->n_ops) && check_outputs(&c);
     loom_status *s = c.error;

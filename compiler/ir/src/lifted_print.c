@@ -32,7 +32,7 @@ static void print_axis(const printer *w, loom_axis_id id) {
     case LOOM_AXIS_CONST: fprintf(w->to, "%" PRId64, a->extent); break;
     case LOOM_AXIS_INPUT: fprintf(w->to, "v%" PRIu32 ".%" PRIu32, a->value, a->level); break;
     case LOOM_AXIS_SCALAR: fprintf(w->to, "v%" PRIu32, a->value); break;
-    case LOOM_AXIS_IRREGULAR: fprintf(w->to, "lengths v%" PRIu32, a->lengths); break;
+    case LOOM_AXIS_SEGMENTED: fprintf(w->to, "lengths v%" PRIu32, a->lengths); break;
     }
 }
 
@@ -162,7 +162,8 @@ static void print_block(const printer *w, loom_lblock_id id, uint32_t depth) {
 static void print_ops(printer *w, loom_lop_id first, loom_lop_id end, uint32_t depth);
 
 static void print_op_head(const printer *w, const loom_lop *o) {
-    static const char *const names[] = {"compute", "reduce", "scan", "permute", "fft", "loop", "if", "check"};
+    static const char *const names[] = {"compute", "reduce", "scan",  "permute", "fft",
+                                        "loop",    "if",     "check", "offsets"};
     static const char *const scans[] = {"inclusive", "exclusive", "right", "total"};
     fputs(names[o->kind], w->to);
     if (o->kind == LOOM_LO_SCAN) fprintf(w->to, " %s", scans[o->scan]);
@@ -181,6 +182,7 @@ static void print_op_head(const printer *w, const loom_lop *o) {
         print_values(w, o->results, o->n_results);
     }
     if (o->blank) fputs(" blank", w->to);
+    if (o->dense) fputs(" dense", w->to);
     if (o->sliced) {
         fprintf(w->to, " slice v%" PRIu32 " of ", o->into);
         print_ids(w, 'v', o->dest, o->n_results);
@@ -267,6 +269,7 @@ static void print_sources(const printer *w) {
         fprintf(w->to, " = %s", names[v->source]);
         if (v->source != LOOM_LV_FIRST) fprintf(w->to, " %" PRIu32 ".%" PRIu32, v->index, v->leaf);
         if (v->name && *v->name) fprintf(w->to, " %s", v->name);
+        if (v->lengths_of) fprintf(w->to, ", lengths of level %" PRIu32, v->lengths_of);
         fputc('\n', w->to);
     }
 }

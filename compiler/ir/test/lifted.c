@@ -145,3 +145,115 @@ WRONG(scalar_extent_of_an_array, l->axes[0].kind = LOOM_AXIS_SCALAR; l->axes[0].
 WRONG(block_beyond, l->blocks[l->ops[s.compute].body].end = 999)
 WRONG(output_not_made, ((loom_lvalue_id *)(uintptr_t)l->outputs[0].values)[0] = 77)
 WRONG(loop_that_holds_itself, l->ops[s.reduce].kind = LOOM_LO_LOOP; l->ops[s.reduce].inner_end = 1)
+
+/* ---- rows that differ in length ---- */
+
+typedef struct segments {
+    loom_arena *arena;
+    loom_lifted *l;
+    loom_axis_id chunk, rows;
+    loom_lvalue_id lengths, offsets, total, ys;
+    loom_lop_id make, compute;
+} segments;
+
+/* y[i, j] = x[i, j] over rows of a stream; `between`: with one more axis, of which the lengths know nothing. */
+static segments make_segments_with(bool between) {
+    segments s = {.arena = loom_arena_create(0)};
+    loom_lifted *l = s.l = loom_lifted_create(s.arena, NULL);
+    s.chunk = loom_lifted_axis(l, (loom_axis){.kind = LOOM_AXIS_CHUNK});
+    loom_lvalue v = {.dtype = LOOM_I64,
+                     .source = LOOM_LV_COLUMN,
+                     .lengths_of = 1,
+                     .n_axes = 1,
+                     .axes = &s.chunk,
+                     .op = LOOM_NONE,
+                     .name = "xs"};
+    s.lengths = loom_lifted_value(l, v);
+    v.source = LOOM_LV_OP;
+    v.lengths_of = 0;
+    s.offsets = loom_lifted_value(l, v);
+    v.n_axes = 0;
+    s.total = loom_lifted_value(l, v);
+    loom_lop o = operation(LOOM_LO_OFFSETS, &s.chunk, 1);
+    o.n_args = 1;
+    o.args = &s.lengths;
+    o.n_results = 2;
+    o.results = (loom_lvalue_id[]){s.offsets, s.total};
+    s.make = loom_lifted_op(l, o);
+    loom_axis a = {.kind = LOOM_AXIS_SEGMENTED, .lengths = s.lengths, .offsets = s.offsets, .total = s.total};
+    s.rows = loom_lifted_axis(l, a);
+    loom_axis_id axes[3] = {s.chunk, s.rows};
+    uint32_t n = between ? 3 : 2;
+    if (between) {
+        axes[1] = loom_lifted_const_axis(l, 2);
+        axes[2] = s.rows;
+    }
+    v = (loom_lvalue){.dtype = LOOM_F32, .source = LOOM_LV_COLUMN, .n_axes = n, .axes = axes, .op = LOOM_NONE};
+    loom_lvalue_id xs = loom_lifted_value(l, v);
+    v.source = LOOM_LV_OP;
+    s.ys = loom_lifted_value(l, v);
+    loom_lexpr_id first = l->n_exprs, index[3];
+    for (uint32_t i = 0; i < n; i++) index[i] = loom_lifted_expr(l, expr(LOOM_LX_AXIS, LOOM_I64, i), NULL, 0);
+    loom_lexpr_id load = loom_lifted_expr(l, expr(LOOM_LX_LOAD, LOOM_F32, xs), index, n);
+    o = operation(LOOM_LO_COMPUTE, axes, n);
+    o.body = loom_lifted_block(l, first, 0, NULL, 1, &load);
+    o.n_results = 1;
+    o.results = &s.ys;
+    s.compute = loom_lifted_op(l, o);
+    loom_loutput *out = LOOM_NEW(s.arena, loom_loutput);
+    loom_lvalue_id *values = LOOM_NEW(s.arena, loom_lvalue_id);
+    *values = s.ys;
+    *out = (loom_loutput){.kind = 3, .n_leaves = 1, .values = values, .combine = LOOM_NONE};
+    l->outputs = out;
+    l->n_outputs = 1;
+    return s;
+}
+
+static segments make_segments(void) {
+    return make_segments_with(false);
+}
+
+LOOM_TEST(lifted, segments_behind_other_axes) {
+    segments s = make_segments_with(true);
+    LOOM_FAILS(loom_lifted_check(s.l), LOOM_E_INTERNAL);
+    loom_arena_destroy(s.arena);
+}
+
+LOOM_TEST(lifted, prints_segments) {
+    segments s = make_segments();
+    LOOM_OK(loom_lifted_check(s.l));
+    LOOM_CHECK_EQ_INT(s.l->values[s.ys].rep, LOOM_REP_IRREGULAR);
+    LOOM_CHECK_EQ_INT(loom_lifted_axis(s.l, s.l->axes[s.rows]), s.rows);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&text, &length);
+    loom_lifted_print(s.l, to);
+    fclose(to);
+    LOOM_CHECK_HAS(text, "v0: i64 [chunk] = column 0.0 xs, lengths of level 1\n");
+    LOOM_CHECK_HAS(text, "o0: offsets v0 over [i0: chunk] -> v1: i64 [chunk], v2: i64 []\n");
+    LOOM_CHECK_HAS(text, "o1: compute over [i0: chunk, i1: lengths v0]");
+    free(text);
+    loom_arena_destroy(s.arena);
+}
+
+#define WRONG_SEGMENTS(name, change)                                                                                   \
+    LOOM_TEST(lifted, name) {                                                                                          \
+        segments s = make_segments();                                                                                  \
+        LOOM_OK(loom_lifted_check(s.l));                                                                               \
+        change;                                                                                                        \
+        LOOM_FAILS(loom_lifted_check(s.l), LOOM_E_INTERNAL);                                                           \
+        loom_arena_destroy(s.arena);                                                                                   \
+    }
+
+WRONG_SEGMENTS(segments_of_nothing, s.l->axes[s.rows].lengths = 99)
+WRONG_SEGMENTS(segments_of_other_lengths, s.l->axes[s.rows].lengths = s.offsets)
+WRONG_SEGMENTS(segments_of_other_offsets, s.l->axes[s.rows].offsets = s.lengths)
+WRONG_SEGMENTS(segments_of_other_totals, s.l->axes[s.rows].total = s.lengths)
+WRONG_SEGMENTS(segments_before_offsets, s.l->ops[s.make].args = &s.ys)
+WRONG_SEGMENTS(segments_of_floats, s.l->values[s.lengths].dtype = LOOM_F64)
+WRONG_SEGMENTS(segments_without_a_total, s.l->ops[s.make].n_results = 1)
+WRONG_SEGMENTS(segments_alone, (s.l->ops[s.compute].axes = &s.rows, s.l->ops[s.compute].n_axes = 1))
+WRONG_SEGMENTS(segments_have_no_extent, (s.l->exprs[1].kind = LOOM_LX_EXTENT, s.l->exprs[1].aux = s.rows))
+WRONG_SEGMENTS(segments_around_a_reduction, (s.l->ops[s.compute].kind = LOOM_LO_REDUCE, s.l->ops[s.compute].reduce = 0))
+WRONG_SEGMENTS(segments_transformed, (s.l->ops[s.compute].kind = LOOM_LO_FFT, s.l->ops[s.compute].fft_rank = 1,
+                                      s.l->ops[s.compute].n_args = 1, s.l->ops[s.compute].args = &s.lengths))

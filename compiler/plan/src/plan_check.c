@@ -26,10 +26,18 @@ static bool is_writable(loom_storage storage) {
     return is_allocated(storage) || storage == LOOM_STORE_ACCUMULATOR;
 }
 
+static bool is_segmented(const loom_plan *p, uint32_t extent) {
+    return p->extents[extent].kind == LOOM_EXTENT_SEGMENTED;
+}
+
+static bool is_size(const loom_plan *p, uint32_t buffer) {
+    return buffer < p->n_buffers && p->buffers[buffer].n_extents == 0 && p->buffers[buffer].dtype == LOOM_I64;
+}
+
 static loom_status *check_extents(const loom_plan *p) {
     for (uint32_t e = 0; e < p->n_extents; e++) {
         const loom_plan_extent *extent = &p->extents[e];
-        NEED((unsigned)extent->kind <= LOOM_EXTENT_SCALAR, "extent %u is of no known kind", e);
+        NEED((unsigned)extent->kind <= LOOM_EXTENT_SEGMENTED, "extent %u is of no known kind", e);
         if (extent->kind == LOOM_EXTENT_CONST) NEED(extent->value >= 0, "extent %u is negative", e);
         if (extent->kind == LOOM_EXTENT_INPUT) {
             NEED(extent->buffer < p->n_buffers && extent->level < LOOM_MAX_DEPTH, "extent %u refers to nothing", e);
@@ -38,10 +46,39 @@ static loom_status *check_extents(const loom_plan *p) {
         }
         if (extent->kind == LOOM_EXTENT_SCALAR) {
             NEED(extent->buffer < p->n_buffers, "extent %u refers to nothing", e);
-            const loom_plan_buffer *buffer = &p->buffers[extent->buffer];
-            NEED(buffer->n_extents == 0 && buffer->dtype == LOOM_I64, "extent %u is not a scalar of type i64", e);
+            NEED(is_size(p, extent->buffer), "extent %u is not a scalar of type i64", e);
+        }
+        if (extent->kind == LOOM_EXTENT_SEGMENTED) {
+            NEED(is_size(p, extent->buffer) && p->buffers[extent->buffer].storage == LOOM_STORE_TEMP,
+                 "extent %u has no total", e);
+            NEED(extent->lengths < p->n_buffers && p->buffers[extent->lengths].dtype == LOOM_I64 &&
+                     !p->buffers[extent->lengths].offsets,
+                 "extent %u has no lengths", e);
         }
     }
+    return NULL;
+}
+
+/* The lengths of level i stand over the levels before it; those of what comes in come in with it. */
+static loom_status *check_segments(const loom_plan *p, uint32_t b) {
+    const loom_plan_buffer *buffer = &p->buffers[b];
+    for (uint32_t i = 0; i < buffer->n_extents; i++) {
+        if (!is_segmented(p, buffer->extents[i])) continue;
+        const loom_plan_buffer *lengths = &p->buffers[p->extents[buffer->extents[i]].lengths];
+        NEED(i > 0 && lengths->n_extents == i &&
+                 memcmp(lengths->extents, buffer->extents, i * sizeof *buffer->extents) == 0,
+             "buffer %u has lengths over other levels than those before level %u", b, i);
+        NEED(buffer->storage > LOOM_STORE_FIRST ||
+                 (lengths->storage == buffer->storage && lengths->source == buffer->source && lengths->lengths_of == i),
+             "buffer %u comes in without its lengths", b);
+        NEED(buffer->storage != LOOM_STORE_ACCUMULATOR && buffer->storage != LOOM_STORE_CONSTANT,
+             "buffer %u cannot be segmented", b);
+    }
+    bool comes = buffer->storage == LOOM_STORE_INPUT || buffer->storage == LOOM_STORE_COLUMN;
+    NEED(!buffer->lengths_of || (comes && buffer->dtype == LOOM_I64 && buffer->lengths_of == buffer->n_extents),
+         "buffer %u is malformed", b);
+    NEED(!buffer->offsets || (buffer->storage == LOOM_STORE_TEMP && buffer->dtype == LOOM_I64 && buffer->n_extents > 0),
+         "buffer %u is malformed", b);
     return NULL;
 }
 
@@ -58,16 +95,19 @@ static loom_status *check_tables(const loom_plan *p) {
         for (uint32_t i = 0; i < buffer->n_extents; i++)
             NEED(buffer->extents[i] < p->n_extents, "buffer %u has no extent %u", b, i);
     }
+    for (uint32_t b = 0; b < p->n_buffers; b++) LOOM_TRY(check_segments(p, b));
     for (uint32_t k = 0; k < p->n_kernels; k++) {
         NEED(p->kernels[k].symbol && *p->kernels[k].symbol, "kernel %u has no symbol", k);
-        NEED(!p->kernels[k].scratch_kind || p->kernels[k].scratch_extent < p->n_extents,
+        NEED(!p->kernels[k].scratch_kind ||
+                 (p->kernels[k].scratch_extent < p->n_extents && !is_segmented(p, p->kernels[k].scratch_extent)),
              "kernel %u has no scratch extent", k);
     }
     for (uint32_t f = 0; f < p->n_ffts; f++) {
         const loom_plan_fft *fft = &p->ffts[f];
         NEED(loom_dtype_is_complex(fft->dtype) && fft->rank >= 1 && fft->rank <= LOOM_MAX_DEPTH, "fft %u is malformed",
              f);
-        for (uint32_t i = 0; i < fft->rank; i++) NEED(fft->extents[i] < p->n_extents, "fft %u has no extent %u", f, i);
+        for (uint32_t i = 0; i < fft->rank; i++)
+            NEED(fft->extents[i] < p->n_extents && !is_segmented(p, fft->extents[i]), "fft %u has no extent %u", f, i);
     }
     for (uint32_t s = 0; s < p->n_sites; s++) NEED(p->sites[s].file && p->sites[s].format, "site %u is malformed", s);
     return NULL;
@@ -98,7 +138,8 @@ static bool same_extents(const loom_plan *p, uint32_t a, uint32_t b) {
 }
 
 static bool alike(const loom_plan *p, uint32_t a, uint32_t b) {
-    return p->buffers[a].dtype == p->buffers[b].dtype && same_extents(p, a, b);
+    return p->buffers[a].dtype == p->buffers[b].dtype && p->buffers[a].offsets == p->buffers[b].offsets &&
+           same_extents(p, a, b);
 }
 
 static loom_status *check_fft(const checker *c, uint32_t a, const loom_plan_action *action) {
@@ -124,12 +165,16 @@ static loom_status *check_permute(const checker *c, uint32_t a, const loom_plan_
              action->upper,
          "action %u: permute is malformed", a);
     for (uint32_t i = 0; i < action->n_units; i++)
-        NEED(action->unit_extents[i] < p->n_extents, "action %u: no extent", a);
+        NEED(action->unit_extents[i] < p->n_extents && !is_segmented(p, action->unit_extents[i]),
+             "action %u: no extent", a);
     for (uint32_t d = 0; d < action->rank; d++)
         NEED(action->lower[d] <= action->upper[d], "action %u: patch of negative size", a);
     for (uint32_t i = 0; i < action->n_buffers; i++) {
         LOOM_TRY(check_target(c, a, action->buffers[i]));
-        NEED(p->buffers[action->buffers[i]].n_extents >= action->rank, "action %u: target %u has too few levels", a, i);
+        const loom_plan_buffer *target = &p->buffers[action->buffers[i]];
+        NEED(target->n_extents >= action->rank, "action %u: target %u has too few levels", a, i);
+        for (uint32_t k = 0; k < target->n_extents; k++)
+            NEED(!is_segmented(p, target->extents[k]), "action %u: target %u is segmented", a, i);
         NEED(same_extents(p, action->buffers[0], action->buffers[i]), "action %u: targets differ in size", a);
     }
     return NULL;
@@ -138,7 +183,8 @@ static loom_status *check_permute(const checker *c, uint32_t a, const loom_plan_
 static loom_status *check_reduce(const checker *c, uint32_t a, const loom_plan_action *action) {
     LOOM_TRY(check_kernel(c->plan, a, action->kernel));
     LOOM_TRY(check_kernel(c->plan, a, action->kernel2));
-    NEED(action->extent < c->plan->n_extents, "action %u: no extent %u", a, action->extent);
+    NEED(action->extent < c->plan->n_extents && !is_segmented(c->plan, action->extent), "action %u: no extent %u", a,
+         action->extent);
     NEED(action->n_buffers >= 1, "action %u: reduces into nothing", a);
     for (uint32_t i = 0; i < action->n_buffers; i++) LOOM_TRY(check_target(c, a, action->buffers[i]));
     return NULL;
@@ -148,6 +194,19 @@ static loom_status *check_scalar_buffer(const checker *c, uint32_t a, uint32_t b
     LOOM_TRY(check_buffer(c, a, buffer));
     NEED(c->plan->buffers[buffer].n_extents == 0 && c->plan->buffers[buffer].dtype == dtype,
          "action %u: buffer %u is no scalar %s", a, buffer, loom_dtype_name(dtype));
+    return NULL;
+}
+
+static loom_status *check_offsets(const checker *c, uint32_t a, const loom_plan_action *action) {
+    const loom_plan *p = c->plan;
+    LOOM_TRY(check_buffer(c, a, action->buffer));
+    LOOM_TRY(check_target(c, a, action->buffer2));
+    NEED(action->n_buffers == 1, "action %u: offsets without a total", a);
+    LOOM_TRY(check_target(c, a, action->buffers[0]));
+    LOOM_TRY(check_scalar_buffer(c, a, action->buffers[0], LOOM_I64));
+    const loom_plan_buffer *from = &p->buffers[action->buffer], *to = &p->buffers[action->buffer2];
+    NEED(from->dtype == LOOM_I64 && !from->offsets && to->offsets && same_extents(p, action->buffer, action->buffer2),
+         "action %u: offsets of another form than their lengths", a);
     return NULL;
 }
 
@@ -174,7 +233,8 @@ static loom_status *check_rows(checker *c, uint32_t a, uint32_t end, uint32_t de
          a);
     NEED(action->n_units == (uint64_t)action->n_inner + action->n_buffers, "action %u: rows of no extent", a);
     for (uint32_t i = 0; i < action->n_units; i++)
-        NEED(action->unit_extents[i] < p->n_extents, "action %u: no extent", a);
+        NEED(action->unit_extents[i] < p->n_extents && !is_segmented(p, action->unit_extents[i]),
+             "action %u: no extent", a);
     for (uint32_t i = 0; i < action->n_inner; i++) {
         const loom_plan_action *inner = &p->actions[a + 1 + i];
         bool fft = inner->kind == LOOM_ACT_FFT && inner->fft < p->n_ffts && p->ffts[inner->fft].rank == 1 &&
@@ -227,8 +287,8 @@ static loom_status *check_action(checker *c, uint32_t a, uint32_t end, uint32_t 
         return NULL;
     case LOOM_ACT_FILL: return check_target(c, a, action->buffer);
     case LOOM_ACT_LOOP:
-        NEED(action->extent == LOOM_NO_EXTENT || action->extent < p->n_extents, "action %u: no extent %u", a,
-             action->extent);
+        NEED(action->extent == LOOM_NO_EXTENT || (action->extent < p->n_extents && !is_segmented(p, action->extent)),
+             "action %u: no extent %u", a, action->extent);
         if (action->buffer != LOOM_NO_EXTENT) LOOM_TRY(check_scalar_buffer(c, a, action->buffer, LOOM_I64));
         return check_inner(c, a, end, depth, in_loop);
     case LOOM_ACT_BREAK:
@@ -238,6 +298,7 @@ static loom_status *check_action(checker *c, uint32_t a, uint32_t end, uint32_t 
         LOOM_TRY(check_scalar_buffer(c, a, action->buffer, LOOM_BOOL));
         return check_inner(c, a, end, depth, in_loop);
     case LOOM_ACT_ROWS: return check_rows(c, a, end, depth);
+    case LOOM_ACT_OFFSETS: return check_offsets(c, a, action);
     }
     REFUSE("action %u is of no known kind", a);
 }
@@ -273,6 +334,20 @@ static loom_status *check_range(checker *c, uint32_t begin, uint32_t end, uint32
     return status;
 }
 
+/* Rows go out with their lengths; partial results are merged element by element and have none. */
+static loom_status *check_rows_out(const checker *c, uint32_t o, uint32_t b) {
+    const loom_plan *p = c->plan;
+    loom_output_kind kind = p->outputs[o].kind;
+    for (uint32_t i = 0; i < p->buffers[b].n_extents; i++) {
+        if (!is_segmented(p, p->buffers[b].extents[i])) continue;
+        NEED(kind != LOOM_OUT_PERMUTE && kind != LOOM_OUT_FOLD && kind != LOOM_OUT_REDUCE, "output %u merges segments",
+             o);
+        uint32_t lengths = p->extents[p->buffers[b].extents[i]].lengths;
+        NEED(c->alive[lengths], "output %u: lengths %u are gone at the end", o, lengths);
+    }
+    return NULL;
+}
+
 static loom_status *check_output(const checker *c, uint32_t o) {
     const loom_plan *p = c->plan;
     const loom_plan_output *out = &p->outputs[o];
@@ -282,6 +357,7 @@ static loom_status *check_output(const checker *c, uint32_t o) {
         uint32_t b = out->buffers[l];
         NEED(out->names[l], "output %u: leaf %u has no name", o, l);
         NEED(b < p->n_buffers && c->alive[b], "output %u: buffer %u holds nothing at the end", o, b);
+        LOOM_TRY(check_rows_out(c, o, b));
         loom_storage storage = p->buffers[b].storage;
         switch (out->kind) {
         case LOOM_OUT_PERMUTE:
@@ -292,7 +368,8 @@ static loom_status *check_output(const checker *c, uint32_t o) {
         case LOOM_OUT_STREAM:
         case LOOM_OUT_SPILL:
             NEED(storage == LOOM_STORE_RESULT && p->buffers[b].n_extents >= 1 &&
-                     p->extents[p->buffers[b].extents[0]].kind == LOOM_EXTENT_CHUNK,
+                     (p->extents[p->buffers[b].extents[0]].kind == LOOM_EXTENT_CHUNK ||
+                      p->extents[p->buffers[b].extents[0]].kind == LOOM_EXTENT_SCALAR),
                  "output %u is not an array over the chunk", o);
             break;
         case LOOM_OUT_FOLD:

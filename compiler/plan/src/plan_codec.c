@@ -10,10 +10,11 @@ static const loom_wire_field loom_wire_span_fields[] = {
 LOOM_WIRE_TABLE(loom_wire_span, loom_span);
 
 static const loom_wire_field extent_fields[] = {
-    LOOM_WIRE_ENUM(1, loom_plan_extent, kind, LOOM_EXTENT_SCALAR + 1),
+    LOOM_WIRE_ENUM(1, loom_plan_extent, kind, LOOM_EXTENT_SEGMENTED + 1),
     LOOM_WIRE(2, I64, loom_plan_extent, value),
     LOOM_WIRE(3, U32, loom_plan_extent, buffer),
     LOOM_WIRE(4, U32, loom_plan_extent, level),
+    LOOM_WIRE(5, U32, loom_plan_extent, lengths),
 };
 static LOOM_WIRE_TABLE(extent, loom_plan_extent);
 
@@ -24,6 +25,8 @@ static const loom_wire_field buffer_fields[] = {
     LOOM_WIRE(4, U32, loom_plan_buffer, source),
     LOOM_WIRE(5, U32, loom_plan_buffer, leaf),
     LOOM_WIRE_N(6, U32S, loom_plan_buffer, extents, n_extents),
+    LOOM_WIRE(7, U32, loom_plan_buffer, lengths_of),
+    LOOM_WIRE(8, BOOL, loom_plan_buffer, offsets),
 };
 static LOOM_WIRE_TABLE(buffer, loom_plan_buffer);
 
@@ -42,7 +45,7 @@ static const loom_wire_field fft_fields[] = {
 static LOOM_WIRE_TABLE(fft, loom_plan_fft);
 
 static const loom_wire_field action_fields[] = {
-    LOOM_WIRE_ENUM(1, loom_plan_action, kind, LOOM_ACT_ROWS + 1),
+    LOOM_WIRE_ENUM(1, loom_plan_action, kind, LOOM_ACT_OFFSETS + 1),
     LOOM_WIRE(2, U32, loom_plan_action, kernel),
     LOOM_WIRE(3, U32, loom_plan_action, kernel2),
     LOOM_WIRE(4, U32, loom_plan_action, fft),

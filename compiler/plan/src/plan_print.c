@@ -12,6 +12,7 @@ static void print_extent(const loom_plan *p, uint32_t e, FILE *to) {
     case LOOM_EXTENT_CHUNK: fputs("chunk", to); break;
     case LOOM_EXTENT_INPUT: fprintf(to, "%s#%u", p->buffers[extent->buffer].name, extent->level); break;
     case LOOM_EXTENT_SCALAR: fprintf(to, "(%s)", p->buffers[extent->buffer].name); break;
+    case LOOM_EXTENT_SEGMENTED: fprintf(to, "%s", p->buffers[extent->lengths].name); break;
     }
 }
 
@@ -77,6 +78,12 @@ static void print_action(const loom_plan *p, const loom_plan_action *action, FIL
     case LOOM_ACT_ROWS:
         fputs("rows of", to);
         for (uint32_t i = 0; i < action->n_buffers; i++) print_buffer_name(p, action->buffers[i], to);
+        break;
+    case LOOM_ACT_OFFSETS:
+        fputs("offsets", to);
+        print_buffer_name(p, action->buffer, to);
+        print_buffer_name(p, action->buffer2, to);
+        print_buffer_name(p, action->buffers[0], to);
         break;
     default:
         fputs(simple[action->kind], to);

@@ -24,12 +24,86 @@
 #define REFUSED(change) REFUSED_OF((void)0, change)
 
 LOOM_TEST(plan_check, indices) {
-    REFUSED(actions[0].buffer = 4);
+    REFUSED(actions[0].buffer = 8);
     REFUSED(actions[1].kernel = 5);
-    REFUSED(actions[1].extent = 3);
+    REFUSED(actions[1].extent = 4);
     REFUSED(actions[4].fft = 1);
-    REFUSED(p->chunk_begin = 8);
+    REFUSED(p->chunk_begin = 14);
     REFUSED(outputs[0].combine = 17);
+}
+
+static loom_plan_extent *extents_of(loom_arena *arena, loom_plan *p) {
+    loom_plan_extent *copy = loom_arena_grow(arena, p->extents, p->n_extents, p->n_extents, sizeof *copy);
+    p->extents = copy;
+    return copy;
+}
+
+static loom_plan_fft *ffts_of(loom_arena *arena, loom_plan *p) {
+    loom_plan_fft *copy = loom_arena_grow(arena, p->ffts, p->n_ffts, p->n_ffts, sizeof *copy);
+    p->ffts = copy;
+    return copy;
+}
+
+static loom_plan_kernel *kernels_of(loom_arena *arena, loom_plan *p) {
+    loom_plan_kernel *copy = loom_arena_grow(arena, p->kernels, p->n_kernels, p->n_kernels, sizeof *copy);
+    p->kernels = copy;
+    return copy;
+}
+
+/* Rows that differ in length: buffers 4 to 7, extent 3, actions 7 to 12. */
+LOOM_TEST(plan_check, segments) {
+    static const uint32_t wide[] = {0, 1, 3}, alone[] = {3}, rows[] = {0, 3}, chunk[] = {0}, none[] = {6, 6};
+    REFUSED(extents_of(arena, p)[3].lengths = 8);
+    REFUSED(extents_of(arena, p)[3].lengths = 0); /* no numbers */
+    REFUSED(extents_of(arena, p)[3].lengths = 5); /* offsets are no lengths */
+    REFUSED(extents_of(arena, p)[3].buffer = 8);
+    REFUSED(extents_of(arena, p)[3].buffer = 4);     /* not one number */
+    REFUSED(buffers[6].storage = LOOM_STORE_RESULT); /* it would leave before it is read for the last time */
+    REFUSED((buffers[7].extents = wide, buffers[7].n_extents = 3)); /* lengths over fewer levels than are before */
+    REFUSED((buffers[7].extents = alone, buffers[7].n_extents = 1));
+    REFUSED(buffers[7].storage = LOOM_STORE_INPUT); /* lengths of another place */
+    REFUSED(buffers[7].source = 1);
+    REFUSED(buffers[7].storage = LOOM_STORE_ACCUMULATOR);
+    REFUSED(buffers[4].lengths_of = 2);
+    REFUSED(buffers[4].lengths_of = 0);
+    REFUSED(buffers[0].lengths_of = 2); /* of data */
+    REFUSED(buffers[4].offsets = true);
+    REFUSED(buffers[6].offsets = true);
+    REFUSED(buffers[5].offsets = false);
+    REFUSED(buffers[5].extents = &wide[1]); /* not as many as lengths */
+    REFUSED(actions[9].buffer = 8);
+    REFUSED(actions[9].buffer = 7);
+    REFUSED(actions[9].buffer2 = 4);
+    REFUSED(actions[9].buffer2 = 3);
+    REFUSED((actions[9].buffers = chunk));
+    REFUSED((actions[9].buffers = none, actions[9].n_buffers = 2));
+    REFUSED(actions[9].n_buffers = 0);
+    REFUSED(actions[7].buffer = 3); /* offsets that are not there */
+    REFUSED(actions[1].extent = 3);
+    REFUSED(ffts_of(arena, p)[0].extents = alone);
+    REFUSED(kernels_of(arena, p)[2].scratch_extent = 3);
+    REFUSED(actions[5].unit_extents = alone);
+    REFUSED((actions[10].kind = LOOM_ACT_LOOP, actions[10].buffer = LOOM_NO_EXTENT));
+    REFUSED((buffers[2].extents = rows)); /* a target */
+}
+
+/* An output of rows: its lengths are computed, and must be there at the end. */
+static void put_rows_out(loom_plan_action *actions, loom_plan_buffer *buffers, loom_plan_output *outputs) {
+    static const uint32_t rows[] = {0, 3};
+    buffers[1].extents = rows;
+    buffers[1].n_extents = 2;
+    buffers[4].storage = buffers[7].storage = LOOM_STORE_TEMP;
+    buffers[4].lengths_of = 0;
+    outputs[0].kind = LOOM_OUT_COLLECT;
+    outputs[0].combine = LOOM_NO_KERNEL;
+    actions[2].buffer = 4;
+    actions[4] = actions[6] = actions[3];
+}
+
+LOOM_TEST(plan_check, rows_out) {
+    REFUSED_OF(put_rows_out(actions, buffers, outputs), actions[11].buffer = 4);
+    REFUSED_OF(put_rows_out(actions, buffers, outputs), outputs[0].kind = LOOM_OUT_FOLD);
+    REFUSED_OF(put_rows_out(actions, buffers, outputs), outputs[0].kind = LOOM_OUT_REDUCE);
 }
 
 LOOM_TEST(plan_check, life_of_buffers) {
@@ -45,7 +119,7 @@ LOOM_TEST(plan_check, targets) {
     REFUSED(({
         actions[5].n_buffers = 2; /* another size for the second target */
         actions[5].buffers = two;
-        buffers[1] = (loom_plan_buffer){"other", LOOM_C64, LOOM_STORE_ACCUMULATOR, 1, 0, 2, narrow};
+        buffers[1] = (loom_plan_buffer){"other", LOOM_C64, LOOM_STORE_ACCUMULATOR, 1, 0, 2, narrow, 0, false};
         actions[0] = (loom_plan_action){.kind = LOOM_ACT_FILL, .buffer = 1};
         actions[1] = actions[3];
         p->n_outputs = 0;

@@ -183,6 +183,7 @@ static bool applies(hoister *h, loom_lop_id fft) {
     const loom_lop *op = &l->ops[fft];
     if (op->kind != LOOM_LO_FFT || h->parent[fft] != LOOM_NONE || op->n_axes <= op->fft_rank) return false;
     if (l->axes[op->axes[0]].kind != LOOM_AXIS_CHUNK) return false;
+    if (loom_lifted_any_segmented(l, op->n_axes, op->axes)) return false;
     const loom_lvalue *p = &l->values[op->args[0]];
     if (p->source != LOOM_LV_OP || h->parent[p->op] != LOOM_NONE || l->ops[p->op].kind != LOOM_LO_COMPUTE ||
         l->ops[p->op].n_results != 1)
@@ -301,8 +302,11 @@ static void drop_unread(loom_lifted *l, loom_arena *scratch) {
             for (uint32_t i = 0; l->outputs[o].values && i < l->outputs[o].n_leaves; i++)
                 output |= l->outputs[o].values[i] == r.value;
         }
-        for (loom_axis_id a = 0; a < l->n_axes; a++)
-            output |= l->axes[a].kind == LOOM_AXIS_SCALAR && l->axes[a].value == r.value;
+        for (loom_axis_id a = 0; a < l->n_axes; a++) {
+            loom_lvalue_id needs[3];
+            uint32_t k = loom_axis_needs(l, a, needs);
+            while (k) output |= needs[--k] == r.value;
+        }
         bool plain = l->ops[id].kind == LOOM_LO_COMPUTE && h.parent[id] == LOOM_NONE;
         if (r.count || output || !plain) ops[n++] = l->ops[id];
     }

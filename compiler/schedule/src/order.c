@@ -36,6 +36,8 @@ typedef struct orderer {
 bool loom_schedule_diagonal(const loom_lifted *l, loom_lop_id id) {
     const loom_lop *op = &l->ops[id];
     if (!op->n_axes || l->axes[op->axes[0]].kind != LOOM_AXIS_CHUNK) return false;
+    /* Strips have scratch of a size that is known for each element. */
+    if (loom_lifted_any_segmented(l, op->n_axes, op->axes)) return false;
     switch (op->kind) {
     case LOOM_LO_COMPUTE:
     case LOOM_LO_CHECK: return true;
@@ -62,6 +64,7 @@ typedef struct chunk_use {
 static bool axis_is_per_chunk(const orderer *o, loom_axis_id id) {
     const loom_axis *axis = &o->l->axes[id];
     if (axis->kind == LOOM_AXIS_CHUNK) return true;
+    if (axis->kind == LOOM_AXIS_SEGMENTED) return o->per_chunk[outermost(o, o->l->values[axis->offsets].op)];
     if (axis->kind != LOOM_AXIS_INPUT && axis->kind != LOOM_AXIS_SCALAR) return false;
     const loom_lvalue *v = &o->l->values[axis->value];
     return v->source == LOOM_LV_COLUMN || v->source == LOOM_LV_FIRST ||
@@ -134,8 +137,9 @@ static void value_needed(void *context, loom_lvalue_id id) {
 }
 
 static void axis_needed(user *u, loom_axis_id id) {
-    const loom_axis *axis = &u->o->l->axes[id];
-    if (axis->kind == LOOM_AXIS_SCALAR) value_needed(u, axis->value);
+    loom_lvalue_id needs[3];
+    uint32_t n = loom_axis_needs(u->o->l, id, needs);
+    for (uint32_t i = 0; i < n; i++) value_needed(u, needs[i]);
 }
 
 static void block_needs(user *u, loom_lblock_id block) {
@@ -156,6 +160,10 @@ static void find_dependences(orderer *o) {
         user u = {o, outermost(o, id)};
         loom_lifted_reads(o->l, id, value_needed, &u);
         for (uint32_t i = 0; i < op->n_axes; i++) axis_needed(&u, op->axes[i]);
+        for (uint32_t j = 0; j < op->n_results; j++) {
+            const loom_lvalue *v = &o->l->values[op->results[j]];
+            for (uint32_t i = 0; i < v->n_axes; i++) axis_needed(&u, v->axes[i]);
+        }
         for (uint32_t i = 0; i < op->n_target_axes; i++) axis_needed(&u, op->target_axes[i]);
         block_needs(&u, op->body);
         block_needs(&u, op->ne);

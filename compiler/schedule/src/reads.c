@@ -1,5 +1,18 @@
 #include "compiler/schedule/reads.h"
 
+uint32_t loom_axis_needs(const loom_lifted *l, loom_axis_id id, loom_lvalue_id needs[3]) {
+    const loom_axis *axis = &l->axes[id];
+    if (axis->kind == LOOM_AXIS_SCALAR) {
+        needs[0] = axis->value;
+        return 1;
+    }
+    if (axis->kind != LOOM_AXIS_SEGMENTED) return 0;
+    needs[0] = axis->lengths;
+    needs[1] = axis->offsets;
+    needs[2] = axis->total;
+    return 3;
+}
+
 static void block_reads(const loom_lifted *l, loom_lblock_id block, void (*f)(void *, loom_lvalue_id), void *context) {
     if (block == LOOM_NONE) return;
     for (loom_lexpr_id e = l->blocks[block].first; e < l->blocks[block].end; e++) {
@@ -26,7 +39,8 @@ void loom_lifted_reads(const loom_lifted *l, loom_lop_id id, void (*f)(void *, l
         value_reads(op->then_results, op->n_results, f, context);
         value_reads(op->else_results, op->n_results, f, context);
         return;
-    case LOOM_LO_FFT: return;
+    case LOOM_LO_FFT:
+    case LOOM_LO_OFFSETS: return;
     case LOOM_LO_COMPUTE:
         if (op->sliced) {
             value_reads(op->dest, op->n_results, f, context);

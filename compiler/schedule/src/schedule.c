@@ -48,7 +48,9 @@ static void find_shared(scheduler *s) {
         }
     }
     for (loom_axis_id a = 0; a < l->n_axes; a++) {
-        if (l->axes[a].kind == LOOM_AXIS_SCALAR) s->shared[l->axes[a].value] = true;
+        loom_lvalue_id needs[3];
+        uint32_t n = loom_axis_needs(l, a, needs);
+        for (uint32_t i = 0; i < n; i++) s->shared[needs[i]] = true;
     }
 }
 

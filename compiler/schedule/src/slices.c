@@ -52,6 +52,7 @@ static bool is_sink(const slicer *s, loom_lop_id id) {
 static bool may_belong(const slicer *s, loom_lop_id id) {
     const loom_lop *op = &s->l->ops[id];
     if (s->parent[id] != LOOM_NONE || op->n_axes < 1 || op->axes[0] != s->axis) return false;
+    if (loom_lifted_any_segmented(s->l, op->n_axes, op->axes)) return false;
     switch (op->kind) {
     case LOOM_LO_COMPUTE:
     case LOOM_LO_REDUCE: return true;
@@ -188,7 +189,9 @@ static bool comes_before_itself(const slicer *s, bool *late) {
         loom_lifted_reads(l, id, depends_on_sum, &a);
         const loom_lop *op = &l->ops[id];
         for (uint32_t i = 0; i < op->n_axes; i++) {
-            if (l->axes[op->axes[i]].kind == LOOM_AXIS_SCALAR) depends_on_sum(&a, l->axes[op->axes[i]].value);
+            loom_lvalue_id needs[3];
+            uint32_t n = loom_axis_needs(l, op->axes[i], needs);
+            for (uint32_t k = 0; k < n; k++) depends_on_sum(&a, needs[k]);
         }
         if (a.found && s->member[id]) return true;
         late[id] = a.found;

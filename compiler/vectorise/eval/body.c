@@ -56,7 +56,7 @@ static loom_scalar load(eval *v, const loom_lexpr *e) {
     int64_t index[LOOM_LIFTED_MAX_AXES];
     for (uint32_t i = 0; i < value->n_axes; i++) index[i] = arg(v, e, i).i;
     bool inside = true;
-    int64_t at = leval_offset_of(b, index, value->n_axes, &inside);
+    int64_t at = leval_offset_of(v, b, index, value->n_axes, &inside);
     if (!b->at && !v->defect) v->defect = loom_error(LOOM_E_INTERNAL, "value v%u is read before it is made", e->aux);
     if (inside && b->at) return b->at[at];
     if (e->mode == LOOM_LOAD_DEFAULT) return arg(v, e, value->n_axes);

@@ -7,6 +7,10 @@ static const loom_leaf *source_leaf(const eval *v, const loom_lvalue *value) {
     return &from[value->index]->leaves[value->leaf];
 }
 
+static bool is_segmented(const eval *v, loom_axis_id axis) {
+    return v->l->axes[axis].kind == LOOM_AXIS_SEGMENTED;
+}
+
 int64_t leval_axis_extent(eval *v, loom_axis_id axis) {
     const loom_axis *a = &v->l->axes[axis];
     switch (a->kind) {
@@ -17,36 +21,65 @@ int64_t leval_axis_extent(eval *v, loom_axis_id axis) {
         const loom_lvalue *value = &v->l->values[a->value];
         return source_leaf(v, value)->extents[a->level + (value->source == LOOM_LV_INPUT ? 0 : 1)];
     }
-    case LOOM_AXIS_IRREGULAR: break;
+    case LOOM_AXIS_SEGMENTED: break;
     }
     return 0;
 }
 
-int64_t leval_offset_of(const buffer *b, const int64_t *index, uint32_t n, bool *inside) {
+/* Length of segment number p; where there are no segments yet, nothing. */
+static int64_t segment_length(const eval *v, loom_axis_id axis, int64_t p, int64_t *first) {
+    const buffer *b = &v->values[v->l->axes[axis].offsets];
+    if (!b->at || p < 0 || p >= b->n) return 0;
+    *first = b->at[p].i;
+    return b->at[p + 1].i - b->at[p].i;
+}
+
+int64_t leval_offset_of(const eval *v, const buffer *b, const int64_t *index, uint32_t n, bool *inside) {
     int64_t at = 0;
     for (uint32_t i = 0; i < n; i++) {
-        *inside = *inside && index[i] >= 0 && index[i] < b->extents[i];
-        at = at * b->extents[i] + (*inside ? index[i] : 0);
+        int64_t first = 0, extent = b->extents[i];
+        bool segmented = is_segmented(v, b->axes[i]);
+        if (segmented) extent = segment_length(v, b->axes[i], at, &first);
+        *inside = *inside && index[i] >= 0 && index[i] < extent;
+        at = (segmented ? first : at * extent) + (*inside ? index[i] : 0);
     }
     return at;
 }
 
 static void shape(eval *v, buffer *b, const loom_axis_id *axes, uint32_t n) {
     b->n = 1;
+    b->axes = axes;
     for (uint32_t i = 0; i < n; i++) {
         int64_t extent = leval_axis_extent(v, axes[i]);
         if (extent < 0 && !v->error)
             v->error = loom_error(LOOM_E_RUNTIME, "an array cannot have %" PRId64 " elements", extent);
         b->extents[i] = extent < 0 ? 0 : extent;
         b->n *= b->extents[i];
+        if (!is_segmented(v, axes[i])) continue;
+        const buffer *total = &v->values[v->l->axes[axes[i]].total];
+        b->n = total->at ? total->at[0].i : 0;
     }
-    b->at = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)b->n + 1);
+    b->at = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)b->n + 2);
 }
 
 static buffer *make_value(eval *v, loom_lvalue_id id) {
     buffer *b = &v->values[id];
     shape(v, b, v->l->values[id].axes, v->l->values[id].n_axes);
     return b;
+}
+
+static int64_t list_length(const loom_leaf *leaf, uint32_t k, int64_t list) {
+    return leaf->lengths[k] ? leaf->lengths[k][list] : leaf->extents[k];
+}
+
+static int64_t lists_at(const loom_leaf *leaf, uint32_t k) {
+    int64_t lists = 1;
+    for (uint32_t i = 0; i < k; i++) {
+        int64_t below = 0;
+        for (int64_t j = 0; j < lists; j++) below += list_length(leaf, i, j);
+        lists = below;
+    }
+    return lists;
 }
 
 static void read_source(eval *v, loom_lvalue_id id) {
@@ -58,35 +91,58 @@ static void read_source(eval *v, loom_lvalue_id id) {
     }
     const loom_leaf *leaf = source_leaf(v, value);
     size_t size = loom_dtype_size(leaf->dtype);
-    for (int64_t i = 0; i < b->n && i < leaf->n_data; i++) {
-        b->at[i] = loom_scalar_load(leaf->dtype, (const char *)leaf->data + (size_t)i * size);
+    /* How many there are is known by the leaf; offsets are made later. */
+    b->n = value->lengths_of ? lists_at(leaf, value->lengths_of) : leaf->n_data;
+    b->at = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)b->n + 2);
+    for (int64_t i = 0; i < b->n; i++) {
+        if (value->lengths_of) {
+            b->at[i].i = list_length(leaf, value->lengths_of, i);
+        } else {
+            b->at[i] = loom_scalar_load(leaf->dtype, (const char *)leaf->data + (size_t)i * size);
+        }
     }
 }
 
 /* ---- points ---- */
 
 typedef struct walk {
-    uint32_t n;
-    int64_t extents[LOOM_LIFTED_MAX_AXES];
+    uint32_t n, skip; /* the axis that stands still, or LOOM_NONE */
+    const loom_axis_id *axes;
     bool empty;
 } walk;
 
-static walk walk_over(eval *v, const loom_axis_id *axes, uint32_t n) {
-    walk w = {.n = n};
-    for (uint32_t i = 0; i < n; i++) {
-        w.extents[i] = leval_axis_extent(v, axes[i]);
-        w.empty = w.empty || w.extents[i] <= 0;
-        v->point[i] = 0;
+/* Extent of axis i where the axes before it are at the point. */
+static int64_t extent_here(eval *v, const walk *w, uint32_t i) {
+    if (!is_segmented(v, w->axes[i])) return leval_axis_extent(v, w->axes[i]);
+    const buffer *b = &v->values[v->l->axes[w->axes[i]].offsets];
+    bool inside = true;
+    int64_t first, p = leval_offset_of(v, b, v->point, i, &inside);
+    return inside ? segment_length(v, w->axes[i], p, &first) : 0;
+}
+
+/* The first point with the axes before i as they are. */
+static bool first_point(eval *v, const walk *w, uint32_t i) {
+    if (i == w->n) return true;
+    v->point[i] = 0;
+    if (i == w->skip) return first_point(v, w, i + 1);
+    for (; v->point[i] < extent_here(v, w, i); v->point[i]++) {
+        if (first_point(v, w, i + 1)) return true;
     }
+    return false;
+}
+
+static walk walk_over(eval *v, const loom_axis_id *axes, uint32_t n, uint32_t skip) {
+    walk w = {.n = n, .axes = axes, .skip = skip};
+    w.empty = !first_point(v, &w, 0);
     return w;
 }
 
-/* Steps to the next point; `skip` (or LOOM_NONE) stands still. */
-static bool next_point(eval *v, const walk *w, uint32_t skip) {
+static bool next_point(eval *v, const walk *w) {
     for (uint32_t i = w->n; i > 0; i--) {
-        if (i - 1 == skip) continue;
-        if (++v->point[i - 1] < w->extents[i - 1]) return true;
-        v->point[i - 1] = 0;
+        if (i - 1 == w->skip) continue;
+        for (v->point[i - 1]++; v->point[i - 1] < extent_here(v, w, i - 1); v->point[i - 1]++) {
+            if (first_point(v, w, i)) return true;
+        }
     }
     return false;
 }
@@ -98,24 +154,45 @@ static int64_t place(const eval *v, const buffer *b, const loom_lop *o, uint32_t
     for (uint32_t i = 0; i < o->n_axes; i++) {
         if (i != skip) index[n++] = v->point[i];
     }
-    return leval_offset_of(b, index, n, &inside);
+    return leval_offset_of(v, b, index, n, &inside);
+}
+
+static void run_offsets(eval *v, const loom_lop *o) {
+    const buffer *lengths = &v->values[o->args[0]];
+    buffer *offsets = make_value(v, o->results[0]), *total = make_value(v, o->results[1]);
+    int64_t sum = 0;
+    for (int64_t i = 0; i < lengths->n; i++) {
+        offsets->at[i].i = sum;
+        if (lengths->at[i].i < 0 && !v->error)
+            v->error = loom_error(LOOM_E_RUNTIME, "an array cannot have %" PRId64 " elements", lengths->at[i].i);
+        sum += lengths->at[i].i;
+    }
+    offsets->at[lengths->n].i = offsets->at[lengths->n + 1].i = sum;
+    total->at[0].i = sum;
 }
 
 static void run_compute(eval *v, const loom_lop *o) {
+    buffer points;
     for (uint32_t i = 0; i < o->n_results; i++) make_value(v, o->results[i]);
-    walk w = walk_over(v, o->axes, o->n_axes);
+    shape(v, &points, o->axes, o->n_axes);
+    for (uint32_t i = 0; i < o->n_results; i++) {
+        if (o->dense && !v->error && v->values[o->results[i]].n != points.n && !v->defect)
+            v->defect = loom_error(LOOM_E_INTERNAL, "a dense result with another number of points");
+    }
+    if (v->defect) return;
+    walk w = walk_over(v, o->axes, o->n_axes, LOOM_NONE);
     if (w.empty) return;
     do {
         leval_run_block(v, o->body, NULL);
         for (uint32_t i = 0; i < o->n_results; i++) {
             buffer *b = &v->values[o->results[i]];
-            b->at[place(v, b, o, LOOM_NONE)] = leval_block_result(v, o->body, i);
+            b->at[place(v, o->dense ? &points : b, o, LOOM_NONE)] = leval_block_result(v, o->body, i);
         }
-    } while (!v->error && !v->defect && next_point(v, &w, LOOM_NONE));
+    } while (!v->error && !v->defect && next_point(v, &w));
 }
 
 static void run_check(eval *v, const loom_lop *o) {
-    walk w = walk_over(v, o->axes, o->n_axes);
+    walk w = walk_over(v, o->axes, o->n_axes, LOOM_NONE);
     if (w.empty) return;
     uint32_t n = v->l->blocks[o->body].n_results;
     do {
@@ -124,7 +201,7 @@ static void run_check(eval *v, const loom_lop *o) {
             leval_raise_site(v, o->site, n > 1 ? leval_block_result(v, o->body, 1).i : 0,
                              n > 2 ? leval_block_result(v, o->body, 2).i : 0);
         }
-    } while (!v->error && !v->defect && next_point(v, &w, LOOM_NONE));
+    } while (!v->error && !v->defect && next_point(v, &w));
 }
 
 /* state = combine(state, x); the later one on the left where `reversed`. */
@@ -151,12 +228,10 @@ static void run_reduce(eval *v, const loom_lop *o) {
     loom_scalar *state = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1),
                 *x = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1);
     for (uint32_t i = 0; i < n; i++) make_value(v, o->results[i]);
-    walk w = walk_over(v, o->axes, o->n_axes);
-    int64_t count = w.extents[o->reduce];
-    for (uint32_t i = 0; i < w.n; i++) {
-        if (i != o->reduce && w.extents[i] <= 0) return;
-    }
+    walk w = walk_over(v, o->axes, o->n_axes, o->reduce);
+    if (w.empty) return;
     do {
+        int64_t count = extent_here(v, &w, o->reduce);
         start(v, o, state, n);
         for (int64_t k = 0; k < count && !v->error && !v->defect; k++) {
             v->point[o->reduce] = k;
@@ -167,7 +242,7 @@ static void run_reduce(eval *v, const loom_lop *o) {
             buffer *b = &v->values[o->results[i]];
             b->at[place(v, b, o, o->reduce)] = state[i];
         }
-    } while (!v->error && !v->defect && next_point(v, &w, o->reduce));
+    } while (!v->error && !v->defect && next_point(v, &w));
 }
 
 static void run_scan(eval *v, const loom_lop *o) {
@@ -177,12 +252,10 @@ static void run_scan(eval *v, const loom_lop *o) {
     loom_scalar *state = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1),
                 *x = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1);
     for (uint32_t i = 0; i < o->n_results; i++) make_value(v, o->results[i]);
-    walk w = walk_over(v, o->axes, o->n_axes);
-    int64_t count = w.extents[o->reduce];
-    for (uint32_t i = 0; i < w.n; i++) {
-        if (i != o->reduce && w.extents[i] <= 0) return;
-    }
+    walk w = walk_over(v, o->axes, o->n_axes, o->reduce);
+    if (w.empty) return;
     do {
+        int64_t count = extent_here(v, &w, o->reduce);
         start(v, o, state, n);
         for (int64_t k = 0; k < count && !v->error && !v->defect; k++) {
             v->point[o->reduce] = right ? count - 1 - k : k;
@@ -202,7 +275,7 @@ static void run_scan(eval *v, const loom_lop *o) {
             buffer *b = &v->values[o->results[n + i]];
             b->at[place(v, b, o, o->reduce)] = state[i];
         }
-    } while (!v->error && !v->defect && next_point(v, &w, o->reduce));
+    } while (!v->error && !v->defect && next_point(v, &w));
 }
 
 static void run_permute(eval *v, const loom_lop *o) {
@@ -219,7 +292,7 @@ static void run_permute(eval *v, const loom_lop *o) {
     }
     loom_scalar *state = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1),
                 *x = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1);
-    walk w = walk_over(v, o->axes, o->n_axes);
+    walk w = walk_over(v, o->axes, o->n_axes, LOOM_NONE);
     if (w.empty) return;
     do {
         int64_t index[LOOM_LIFTED_MAX_AXES];
@@ -227,7 +300,7 @@ static void run_permute(eval *v, const loom_lop *o) {
         leval_run_block(v, o->body, NULL);
         for (uint32_t i = 0; i < o->n_context; i++) index[i] = v->point[i];
         for (uint32_t i = 0; i < o->rank; i++) index[o->n_context + i] = leval_block_result(v, o->body, i).i;
-        int64_t at = leval_offset_of(onto[0], index, o->n_context + o->rank, &inside);
+        int64_t at = leval_offset_of(v, onto[0], index, o->n_context + o->rank, &inside);
         if (!inside || v->error || v->defect) continue;
         for (uint32_t i = 0; i < n; i++) {
             x[i] = leval_block_result(v, o->body, o->rank + i);
@@ -235,7 +308,7 @@ static void run_permute(eval *v, const loom_lop *o) {
         }
         join(v, o, state, x, n, false);
         for (uint32_t i = 0; i < n; i++) onto[i]->at[at] = state[i];
-    } while (!v->error && !v->defect && next_point(v, &w, LOOM_NONE));
+    } while (!v->error && !v->defect && next_point(v, &w));
 }
 
 /* One axis of a transform, by the definition. */
@@ -318,6 +391,7 @@ static void run_op(eval *v, const loom_lop *o) {
     case LOOM_LO_LOOP: run_loop(v, o); break;
     case LOOM_LO_IF: run_if(v, o); break;
     case LOOM_LO_CHECK: run_check(v, o); break;
+    case LOOM_LO_OFFSETS: run_offsets(v, o); break;
     }
 }
 
@@ -355,12 +429,43 @@ static void fill_targets(eval *v, uint32_t j) {
     }
 }
 
+/* A leaf with lengths. */
+static void write_rows(eval *v, loom_lvalue_id id, const char *name, loom_leaf *leaf) {
+    const loom_lvalue *value = &v->l->values[id];
+    const buffer *b = &v->values[id];
+    size_t size = loom_dtype_size(value->dtype);
+    int64_t lists = 1;
+    leaf->name = loom_xstrdup(name);
+    leaf->dtype = value->dtype;
+    leaf->depth = value->n_axes;
+    leaf->data = loom_xcalloc((size_t)b->n + 1, size);
+    leaf->n_data = b->n;
+    for (uint32_t k = 0; k < value->n_axes; k++) {
+        const loom_axis *a = &v->l->axes[value->axes[k]];
+        leaf->n_lengths[k] = lists;
+        if (a->kind != LOOM_AXIS_SEGMENTED) {
+            leaf->extents[k] = lists ? b->extents[k] : 0;
+            lists *= leaf->extents[k];
+            continue;
+        }
+        leaf->extents[k] = LOOM_IRREGULAR;
+        leaf->lengths[k] = loom_xcalloc((size_t)lists + 1, sizeof(int64_t));
+        for (int64_t i = 0; i < lists; i++) leaf->lengths[k][i] = v->values[a->lengths].at[i].i;
+        lists = v->values[a->total].at[0].i;
+    }
+    for (int64_t k = 0; k < b->n; k++) loom_scalar_store(value->dtype, b->at[k], (char *)leaf->data + (size_t)k * size);
+}
+
 static loom_status *write_output(eval *v, uint32_t j, loom_value **result) {
     const loom_loutput *o = &v->l->outputs[j];
     loom_value *value;
     LOOM_TRY(loom_value_create(o->n_leaves, &value));
     for (uint32_t i = 0; i < o->n_leaves; i++) {
         bool target = o->values[i] == LOOM_NONE;
+        if (!target && v->l->values[o->values[i]].rep == LOOM_REP_IRREGULAR) {
+            write_rows(v, o->values[i], o->names[i], &value->leaves[i]);
+            continue;
+        }
         if (target) fill_targets(v, j);
         const buffer *b = target ? &v->targets[v->first_target[j] + i] : &v->values[o->values[i]];
         uint32_t depth = target ? o->n_axes : v->l->values[o->values[i]].n_axes;

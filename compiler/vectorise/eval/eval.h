@@ -11,7 +11,8 @@
 typedef struct buffer {
     loom_scalar *at; /* NULL: not made yet */
     int64_t n;
-    int64_t extents[LOOM_LIFTED_MAX_AXES];
+    const loom_axis_id *axes;
+    int64_t extents[LOOM_LIFTED_MAX_AXES]; /* 0: segmented */
 } buffer;
 
 typedef struct block_list {
@@ -34,7 +35,7 @@ typedef struct eval {
 } eval;
 
 int64_t leval_axis_extent(eval *v, loom_axis_id axis);
-int64_t leval_offset_of(const buffer *b, const int64_t *index, uint32_t n, bool *inside);
+int64_t leval_offset_of(const eval *v, const buffer *b, const int64_t *index, uint32_t n, bool *inside);
 /* Evaluates a block; its results are read with block_result. */
 void leval_run_block(eval *v, loom_lblock_id id, const loom_scalar *params);
 loom_scalar leval_block_result(const eval *v, loom_lblock_id id, uint32_t i);

@@ -25,19 +25,19 @@ static void close_inner(vec *v, mark m) {
 }
 
 static bool outlives(const vec *v, extent e, mark m) {
+    if (e.axis == LOOM_NONE) return false;
     const loom_axis *a = &v->l->axes[e.axis];
+    if (a->kind == LOOM_AXIS_SEGMENTED) return a->total < m.n_values;
     return a->kind != LOOM_AXIS_SCALAR || a->value < m.n_values;
 }
 
+/* Values made by vec_canonical, whose own axes are therefore known. */
 static leaf *own_shaped(vec *v, const val *x, const loom_lvalue_id *values, const uint64_t *masks, val *result) {
     leaf *at;
     *result = vec_leaves_of(v, x->n, &at);
     for (uint32_t i = 0; i < x->n; i++) {
-        op_axes axes = vec_order_axes(v, masks[i], v->depth);
-        for (uint32_t k = 0; k < x->at[i].n_own; k++) {
-            axes.level[axes.n] = v->depth + k;
-            axes.axis[axes.n++] = x->at[i].own[k].axis;
-        }
+        op_axes axes;
+        if (!vec_value_axes(v, NULL, masks[i], x->at[i].n_own, x->at[i].own, &axes)) v->lost = true;
         at[i] = vec_result_leaf(v, values[i], &axes, x->at[i].n_own, x->at[i].own);
     }
     return at;
@@ -65,7 +65,7 @@ static bool lift_branch(vec *v, branches *b, uint32_t side) {
         if (x.at[i].kind == LEAF_BAD) ok = vec_refuse(v, b->node, "%s", x.at[i].why);
         b->masks[i] |= vec_level_mask(v, &x.at[i]);
         for (uint32_t k = 0; ok && k < x.at[i].n_own; k++) {
-            bool same = side == 0 || vec_same_extent(x.at[i].own[k], b->shape.at[i].own[k]);
+            bool same = side == 0 || vec_same_extent(v, x.at[i].own[k], b->shape.at[i].own[k]);
             if (!same || !outlives(v, x.at[i].own[k], m)) {
                 ok = vec_refuse(v, b->node, "branches whose arrays may differ in shape");
             }
@@ -161,7 +161,7 @@ static bool build_test(vec *v, void *argument, val *result) {
     leaf *at;
     if (!vec_to_expr(v, &g->test.at[0], &e)) return false;
     *result = vec_leaves_of(v, 1, &at);
-    at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_AND, vec_guard_condition(v, g->guard), e));
+    at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_AND, vec_guard_condition(v, g->guard, 0), e));
     return true;
 }
 
@@ -213,7 +213,7 @@ static bool loop_body(vec *v, loop_build *b, val *states, mark m) {
         const leaf *x = &next.at[i], *s = &b->initial.at[i];
         if (x->kind == LEAF_BAD) return vec_refuse(v, b->node, "%s", x->why);
         for (uint32_t k = 0; k < x->n_own; k++) {
-            if (!vec_same_extent(x->own[k], s->own[k]))
+            if (!vec_same_extent(v, x->own[k], s->own[k]))
                 return vec_refuse(v, b->node, "a loop whose state may change its shape");
         }
         uint64_t mask = vec_level_mask(v, x);

@@ -155,26 +155,38 @@ static bool delay_slice(vec *v, const loom_node *n, const val *ops, val *result)
     return true;
 }
 
-static bool same_inner(const leaf *a, uint32_t from_a, const leaf *b, uint32_t from_b) {
+/* What depends on the levels before cannot be compared: these are other rows. */
+static bool same_inner(const vec *v, const leaf *a, uint32_t from_a, const leaf *b, uint32_t from_b) {
     for (uint32_t i = 0; from_a + i < a->n_own; i++) {
-        if (!vec_same_extent(a->own[from_a + i], b->own[from_b + i])) return false;
+        extent x = a->own[from_a + i], y = b->own[from_b + i];
+        if (!vec_same_extent(v, x, y) || vec_is_segmented(v, x)) return false;
     }
     return true;
 }
 
-static bool delay_array(vec *v, const loom_node *n, const val *ops, val *result) {
-    for (uint32_t i = 1; i < n->n_operands; i++) {
-        for (uint32_t k = 0; k < ops[0].n; k++) {
-            if (!same_inner(&ops[0].at[k], 0, &ops[i].at[k], 0)) {
-                return vec_refuse(v, n, "rows of an array literal that may differ in length");
-            }
+/* The shape of the first part, from own axis `from` on as far as all parts have it. */
+static const val *common_shape(vec *v, const val *ops, uint32_t n_ops, uint32_t from) {
+    leaf *at;
+    val *shape = LOOM_NEW(v->scratch, val);
+    *shape = vec_leaves_of(v, ops[0].n, &at);
+    for (uint32_t k = 0; k < ops[0].n; k++) {
+        at[k] = ops[0].at[k];
+        bool same = true;
+        for (uint32_t i = 1; i < n_ops; i++) same = same && same_inner(v, &ops[0].at[k], from, &ops[i].at[k], from);
+        for (uint32_t j = from; !same && j < at[k].n_own; j++) {
+            at[k] = vec_with_own(v, &at[k], j, (extent){.axis = LOOM_NONE, .expr = LOOM_NONE});
         }
     }
+    return shape;
+}
+
+static bool delay_array(vec *v, const loom_node *n, const val *ops, val *result) {
     extent *e = LOOM_NEW(v->scratch, extent);
-    *e = (extent){loom_lifted_const_axis(v->l, n->n_operands), LOOM_NONE};
+    *e = (extent){.axis = loom_lifted_const_axis(v->l, n->n_operands), .expr = LOOM_NONE};
     closure *c = vec_new_closure(v, PULL_ARRAY, n, NULL, ops, n->n_operands);
     c->extents = e;
-    *result = vec_closure_leaves(v, c, &ops[0], 0, e, 1);
+    c->shape = common_shape(v, ops, n->n_operands, 0);
+    *result = vec_closure_leaves(v, c, c->shape, 0, e, 1);
     return true;
 }
 
@@ -186,29 +198,27 @@ static bool delay_concat(vec *v, const loom_node *n, const val *ops, val *result
         leaf length = vec_extent_leaf(v, extents[i + 1]);
         if (i == 0) total = length;
         if (i && !vec_scalar_prim(v, n, LOOM_PRIM_ADD, &total, &length, &total)) return false;
-        for (uint32_t k = 0; k < ops[0].n; k++) {
-            if (!same_inner(&ops[0].at[k], 1, &ops[i].at[k], 1)) {
-                return vec_refuse(v, n, "parts of a concatenation whose rows may differ in length");
-            }
-        }
     }
     if (!vec_as_extent(v, n, &total, &extents[0])) return false;
     closure *c = vec_new_closure(v, PULL_CONCAT, n, NULL, ops, n->n_operands);
     c->extents = extents;
-    *result = vec_closure_leaves(v, c, &ops[0], 1, extents, 1);
+    c->shape = common_shape(v, ops, n->n_operands, 1);
+    *result = vec_closure_leaves(v, c, c->shape, 1, extents, 1);
     return true;
 }
 
 static bool delay_update(vec *v, const loom_node *n, const val *ops, val *result) {
     uint32_t k = n->n_operands - 2;
     for (uint32_t i = 0; i < ops[0].n; i++) {
-        if (!same_inner(&ops[0].at[i], k, &ops[1].at[i], 0)) {
+        if (!same_inner(v, &ops[0].at[i], k, &ops[1].at[i], 0)) {
             return vec_refuse(v, n, "an update by a row that may differ in length");
         }
     }
     for (uint32_t i = 0; i < k && ops[0].n; i++) {
         extent e = ops[0].at[0].own[i];
-        if (vec_is_unknown(e)) return vec_refuse(v, n, "an inner extent that is not known here");
+        if (vec_is_unknown(e) || vec_depends_on_own(v, e, i)) {
+            return vec_refuse(v, n, "an inner extent that is not known here");
+        }
         leaf at = ops[2 + i].at[0], size = vec_extent_leaf(v, e);
         range_check r = {LOOM_TRAP_INDEX, 0, at, at, size, {at, size}};
         bool proven;
@@ -227,10 +237,19 @@ static bool delay_gather(vec *v, const loom_node *n, const val *ops, val *result
     return true;
 }
 
+bool vec_lift_choice(vec *v, const loom_node *n, const val *xs, const val *from, val *result) {
+    val *ops = LOOM_NEW_ARRAY(v->scratch, val, 2);
+    ops[0] = *xs;
+    ops[1] = *from;
+    if (!delay_gather(v, n, ops, result)) return false;
+    for (uint32_t i = 0; i < result->n; i++) result->at[i].closure->proven = true;
+    return vec_materialise(v, n, result);
+}
+
 static bool delay_backpermute(vec *v, frame *f, const loom_node *n, const val *ops, val *result) {
     uint32_t r = n->aux, levels = vec_leaf_count(v, v->p->nodes[loom_node_body(v->p, n, 0)->result].type);
     for (uint32_t i = 0; i < ops[0].n; i++) {
-        if (!same_inner(&ops[0].at[i], r, &ops[1].at[i], levels)) {
+        if (!same_inner(v, &ops[0].at[i], r, &ops[1].at[i], levels)) {
             return vec_refuse(v, n, "a backpermute whose rows may differ in length");
         }
     }
@@ -278,6 +297,11 @@ static bool delay_flatten(vec *v, const loom_node *n, const val *ops, val *resul
     leaf product;
     if (!has_length(v, n, &ops[0], &outer)) return false;
     if (vec_is_unknown(ops[0].at[0].own[1])) return vec_refuse(v, n, "an inner extent that is not known here");
+    if (vec_depends_on_own(v, ops[0].at[0].own[1], 1)) {
+        if (v->in_op)
+            return vec_refuse(v, n, "a flatten of rows that may differ in length, for an element or a condition");
+        return vec_lift_flatten(v, n, &ops[0], result);
+    }
     leaf rows = vec_extent_leaf(v, outer), columns = vec_extent_leaf(v, ops[0].at[0].own[1]);
     if (!vec_scalar_prim(v, n, LOOM_PRIM_MUL, &rows, &columns, &product)) return false;
     if (!vec_as_extent(v, n, &product, &total)) return false;
@@ -358,7 +382,7 @@ static bool delay_same_length(vec *v, closure_kind kind, const loom_node *n, con
 
 static bool index_proven(const vec *v, const leaf *index, extent e) {
     int64_t i;
-    if (index->kind == LEAF_AXIS && index->at.kind == FROM_LEVEL) return e.axis != LOOM_NONE && index->id == e.axis;
+    if (index->kind == LEAF_AXIS && index->at.kind == FROM_LEVEL) return vec_is_level(v, index->at.at, e);
     if (!vec_is_int(index, &i) || e.axis == LOOM_NONE) return false;
     return v->l->axes[e.axis].kind == LOOM_AXIS_CONST && i >= 0 && i < v->l->axes[e.axis].extent;
 }
@@ -372,11 +396,14 @@ bool vec_index_value(vec *v, const loom_node *n, const val *x, const leaf *index
         return vec_pull(v, n, x, step, element);
     }
     step.checked = !index_proven(v, index, e);
-    for (uint32_t i = 1; i < x->n; i++) step.checked = step.checked || !vec_same_extent(e, x->at[i].own[0]);
+    for (uint32_t i = 1; i < x->n; i++) step.checked = step.checked || !vec_same_extent(v, e, x->at[i].own[0]);
     if (!vec_to_expr(v, index, &step.at)) return false;
     if (step.checked) {
         step.site = vec_site(v, n, LOOM_TRAP_INDEX, 0);
-        if (x->at[0].kind != LEAF_VALUE) { /* loads check by themselves */
+        /* Loads check by themselves, where there are any: a row has none if it is empty. */
+        bool loads = x->at[0].kind == LEAF_VALUE;
+        for (uint32_t i = 1; i < x->at[0].n_own; i++) loads = loads && !vec_depends_on_own(v, x->at[0].own[i], 1);
+        if (!loads) {
             if (vec_is_unknown(e)) {
                 return vec_refuse(v, n, "an inner extent that is not known here");
             }
@@ -391,8 +418,7 @@ bool vec_index_value(vec *v, const loom_node *n, const val *x, const leaf *index
 static bool by_level(const vec *v, const val *x, uint32_t k, const leaf *index) {
     if (index->kind != LEAF_AXIS || index->at.kind != FROM_LEVEL || index->dtype != LOOM_I64) return false;
     for (uint32_t i = 0; i < x->n; i++) {
-        if (!vec_is_free(v, &x->at[i]) || !vec_same_extent(x->at[i].own[k], (extent){index->id, LOOM_NONE}))
-            return false;
+        if (!vec_is_free(v, &x->at[i]) || !vec_is_level(v, index->at.at, x->at[i].own[k])) return false;
     }
     return true;
 }
@@ -474,7 +500,7 @@ static void probe_inner(vec *v, const loom_node *n, const val *x, val *shaped, u
         at[i] = x->at[i];
         for (uint32_t k = outer; k < x->at[i].n_own; k++) {
             extent e = element.at[i].own[k - outer];
-            if (e.axis != LOOM_NONE) at[i] = vec_with_own(v, &at[i], k, e);
+            if (vec_is_settled(v, e)) at[i] = vec_with_own(v, &at[i], k, e);
         }
     }
 }
@@ -485,7 +511,7 @@ static val typed_shape(vec *v, loom_type_id type) {
     val x = vec_leaves_of(v, vec_leaf_count(v, type), &at);
     for (uint32_t i = 0; i < x.n; i++) {
         extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)types[i].depth + 1);
-        for (uint32_t k = 0; k < types[i].depth; k++) own[k] = (extent){LOOM_NONE, LOOM_NONE};
+        for (uint32_t k = 0; k < types[i].depth; k++) own[k] = (extent){.axis = LOOM_NONE, .expr = LOOM_NONE};
         at[i] =
             (leaf){.kind = LEAF_PULL, .dtype = types[i].dtype, .n_own = types[i].depth, .own = own, .site = LOOM_NONE};
     }

@@ -21,38 +21,18 @@ index_step vec_at_expr(loom_lexpr_id e) {
     return (index_step){e, false, LOOM_NONE};
 }
 
-static leaf drop_own(const leaf *x) {
-    leaf y = *x;
-    y.n_own--;
-    y.own++;
-    return y;
-}
-
 static leaf pull_value(vec *v, const leaf *x, index_step at) {
-    leaf y = drop_own(x);
+    leaf y = vec_drop_own(v, x, at);
     uint32_t n = v->l->values[x->id].n_axes;
-    source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)n + 1);
-    for (uint32_t i = 0; i < n; i++) {
-        s[i] = x->sources[i];
-        if (s[i].kind != FROM_OWN) continue;
-        if (s[i].at == 0) {
-            s[i] = (source){FROM_EXPR, at.checked, at.at};
-            if (at.checked && y.site == LOOM_NONE) y.site = at.site;
-        } else {
-            s[i].at--;
-        }
+    for (uint32_t i = 0; i < n && at.checked && y.site == LOOM_NONE; i++) {
+        if (x->sources[i].kind == FROM_OWN && x->sources[i].at == 0) y.site = at.site;
     }
-    y.sources = s;
     return y;
 }
 
 static leaf pull_axis(vec *v, const leaf *x, index_step at) {
-    leaf y = drop_own(x);
-    if (x->at.kind != FROM_OWN) return y;
-    if (x->at.at > 0) {
-        y.at.at--;
-        return y;
-    }
+    leaf y = vec_drop_own(v, x, at);
+    if (x->at.kind != FROM_OWN || x->at.at > 0) return y;
     loom_lexpr_id e = at.at;
     if (x->dtype != LOOM_I64) e = loom_lifted_expr(v->l, vec_plain_expr(LOOM_LX_CONVERT, x->dtype), &e, 1);
     leaf z = vec_expr_leaf(v, e);
@@ -85,7 +65,7 @@ static bool pull_leaf(vec *v, const loom_node *n, const leaf *x, index_step at, 
     switch ((leaf_kind)x->kind) {
     case LEAF_CONST:
     case LEAF_EXTENT:
-    case LEAF_EXPR: *out = drop_own(x); return true;
+    case LEAF_EXPR: *out = vec_drop_own(v, x, at); return true;
     case LEAF_VALUE: *out = pull_value(v, x, at); return true;
     case LEAF_AXIS: *out = pull_axis(v, x, at); return true;
     case LEAF_PULL:
@@ -96,7 +76,7 @@ static bool pull_leaf(vec *v, const loom_node *n, const leaf *x, index_step at, 
         if (x->at.at >= v->n_point || v->point[x->at.at] != at.at) {
             return vec_refuse(v, n, "an operator on arrays that is not elementwise");
         }
-        *out = drop_own(x);
+        *out = vec_drop_own(v, x, at);
         out->at.at++;
         return true;
     case LEAF_BAD: return vec_refuse(v, n, "%s", x->why);
@@ -135,6 +115,21 @@ closure *vec_new_closure(vec *v, closure_kind kind, const loom_node *n, frame *f
     return c;
 }
 
+/* An extent whose leaf gets n_new own axes in place of the first `drop`. What depends on these is known only when the
+ * closure has been indexed. */
+static extent moved_extent(vec *v, extent e, uint32_t drop, uint32_t n_new) {
+    if (!vec_is_segmented(v, e)) return e;
+    if (vec_depends_on_own(v, e, drop)) return (extent){.axis = LOOM_NONE, .expr = LOOM_NONE};
+    uint32_t n = v->l->values[v->l->axes[e.axis].lengths].n_axes;
+    source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        s[i] = e.sources[i];
+        if (s[i].kind == FROM_OWN) s[i].at = s[i].at - drop + n_new;
+    }
+    e.sources = s;
+    return e;
+}
+
 /* PULL leaves of a closure, shaped like `like` with `drop` own axes gone and n_new put before them. */
 val vec_closure_leaves(vec *v, closure *c, const val *like, uint32_t drop, const extent *new_own, uint32_t n_new) {
     leaf *out;
@@ -144,7 +139,7 @@ val vec_closure_leaves(vec *v, closure *c, const val *like, uint32_t drop, const
         extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)y->n_own + n_new + 1);
         uint32_t rest = y->n_own - drop;
         if (n_new) memcpy(own, new_own, n_new * sizeof *own);
-        if (rest) memcpy(own + n_new, y->own + drop, rest * sizeof *own);
+        for (uint32_t k = 0; k < rest; k++) own[n_new + k] = moved_extent(v, y->own[drop + k], drop, n_new);
         out[i] = (leaf){.kind = LEAF_PULL,
                         .dtype = y->dtype,
                         .id = i,
@@ -192,8 +187,49 @@ static bool branch(vec *v, const loom_node *n, const thunk *t, const val *like, 
     return true;
 }
 
-bool vec_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b, const val *like,
-                val *result) {
+/* How many elements each array has whose length the two do not agree on. */
+static bool branch_lengths(vec *v, const loom_node *n, const thunk *t, const val *like, loom_lblock_id *block,
+                           uint32_t *count) {
+    val x;
+    open_block b = vec_block_open(v);
+    if (!thunk_value(v, n, t, &x)) return false;
+    loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)x.n + 1);
+    *count = 0;
+    for (uint32_t i = 0; i < x.n; i++) {
+        if (!like->at[i].n_own || !vec_is_unknown(like->at[i].own[0])) continue;
+        if (vec_is_unknown(x.at[i].own[0])) return vec_refuse(v, n, "an inner extent that is not known here");
+        results[(*count)++] = vec_x_extent(v, x.at[i].own[0]);
+    }
+    *block = vec_block_close(v, b, 0, NULL, *count, results);
+    return true;
+}
+
+static bool shape_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b,
+                         const val *like, val *shaped) {
+    uint32_t count = 0, at = 0;
+    leaf *out;
+    *shaped = *like;
+    for (uint32_t i = 0; i < like->n; i++) count += like->at[i].n_own && vec_is_unknown(like->at[i].own[0]);
+    if (!count) return true;
+    if (v->elementwise) return vec_refuse(v, n, "branches whose arrays may differ in shape");
+    loom_lexpr e = vec_plain_expr(LOOM_LX_IF, LOOM_I64);
+    if (!branch_lengths(v, n, a, like, &e.blocks[0], &count)) return false;
+    if (!branch_lengths(v, n, b, like, &e.blocks[1], &count)) return false;
+    loom_lexpr_id both = loom_lifted_expr(v->l, e, &condition, 1);
+    *shaped = vec_leaves_of(v, like->n, &out);
+    for (uint32_t i = 0; i < like->n; i++) {
+        out[i] = like->at[i];
+        if (!out[i].n_own || !vec_is_unknown(out[i].own[0])) continue;
+        loom_lexpr_id length = vec_x_result(v, both, LOOM_I64, at++, count);
+        out[i] = vec_with_own(v, &out[i], 0, (extent){.axis = LOOM_NONE, .expr = length});
+    }
+    return true;
+}
+
+bool vec_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b,
+                const val *unshaped, val *result) {
+    val shaped, *like = &shaped;
+    if (!shape_either(v, n, condition, a, b, unshaped, like)) return false;
     closure *c = NULL;
     val arrays;
     leaf *out;
@@ -240,24 +276,31 @@ static thunk extend(vec *v, const thunk *t, index_step at) {
     return u;
 }
 
-static val drop_level(vec *v, const val *like) {
+static val drop_level(vec *v, const val *like, index_step at) {
     leaf *out;
     val x = vec_leaves_of(v, like->n, &out);
     for (uint32_t i = 0; i < like->n; i++) {
         out[i] = like->at[i];
-        if (out[i].n_own) out[i] = drop_own(&out[i]);
+        if (out[i].n_own) out[i] = vec_drop_own(v, &out[i], at);
     }
     return x;
 }
 
 /* Leaves of the pair without own axes have been made already and are not asked for again. */
+static index_step under_condition(vec *v, const loom_node *n, loom_lexpr_id e);
+
 static bool pull_either(vec *v, const closure *c, index_step at, val *element) {
+    for (uint32_t i = 0; i < c->operands[0].n && !at.checked; i++) {
+        /* The two differ in length: what is in range of the one that is taken may not be of the other. */
+        const leaf *x = &c->operands[0].at[i];
+        if (x->n_own && x->own[0].axis == LOOM_NONE) at = under_condition(v, c->node, at.at);
+    }
     thunk a = extend(v, &c->either[0], at), b = extend(v, &c->either[1], at);
     for (uint32_t i = 0; i < c->operands[0].n; i++) {
         if (!c->operands[0].at[i].n_own)
             return vec_refuse(v, c->node, "a conditional that gives scalars and arrays together");
     }
-    val like = drop_level(v, &c->operands[0]);
+    val like = drop_level(v, &c->operands[0], at);
     return vec_either(v, c->node, c->condition, &a, &b, &like, element);
 }
 
@@ -327,6 +370,10 @@ static bool pull_rotate(vec *v, const closure *c, index_step at, val *element) {
 static bool pull_gather(vec *v, const closure *c, index_step at, val *element) {
     val index;
     if (!vec_pull(v, c->node, &c->operands[1], at, &index)) return false;
+    if (vec_is_scalar(&index) && c->proven) {
+        loom_lexpr_id e;
+        return vec_to_expr(v, &index.at[0], &e) && vec_pull(v, c->node, &c->operands[0], vec_at_expr(e), element);
+    }
     if (vec_is_scalar(&index)) return vec_index_value(v, c->node, &c->operands[0], &index.at[0], element);
     val *ops = LOOM_NEW_ARRAY(v->scratch, val, 2);
     ops[0] = c->operands[0];
@@ -348,7 +395,7 @@ static bool inside(vec *v, const closure *c, const val *index, index_step *path,
         loom_lexpr_id e;
         if (!vec_to_expr(v, &index->at[i], &e)) return false;
         extent extent_i = shape->own[i];
-        if (vec_is_unknown(extent_i)) {
+        if (vec_is_unknown(extent_i) || vec_depends_on_own(v, extent_i, i)) {
             return vec_refuse(v, c->node, "an inner extent that is not known here");
         }
         loom_lexpr_id low = offset(v, LOOM_PRIM_GE, e, vec_x_int(v, 0));
@@ -420,7 +467,8 @@ static val sub_parts(vec *v, const closure *c, uint32_t from, uint32_t n) {
     closure *d = vec_new_closure(v, c->kind, c->node, c->frame, c->operands + from, n);
     d->n_wanted = c->n_wanted + from; /* number of the first part */
     d->extents = c->extents;
-    return vec_closure_leaves(v, d, &c->operands[0], c->kind == PULL_CONCAT ? 1 : 0, c->extents, 1);
+    d->shape = c->shape;
+    return vec_closure_leaves(v, d, c->shape, c->kind == PULL_CONCAT ? 1 : 0, c->extents, 1);
 }
 
 static loom_lexpr_id part_begin(vec *v, const closure *c, uint32_t part) {
@@ -443,7 +491,7 @@ static bool pull_parts(vec *v, const closure *c, index_step at, val *element) {
     thunk a = thunk_of(sub_parts(v, c, 0, half)), b = thunk_of(sub_parts(v, c, half, c->n_operands - half));
     a = extend(v, &a, at);
     b = extend(v, &b, at);
-    val like = c->kind == PULL_CONCAT ? drop_level(v, &c->operands[0]) : c->operands[0];
+    val like = c->kind == PULL_CONCAT ? drop_level(v, c->shape, at) : *c->shape;
     return vec_either(v, c->node, first, &a, &b, &like, element);
 }
 

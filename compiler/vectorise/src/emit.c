@@ -51,8 +51,26 @@ loom_lexpr_id vec_x_prim2(vec *v, loom_prim prim, loom_lexpr_id a, loom_lexpr_id
     return vec_x_prim(v, prim, loom_prim_result(prim, types), (loom_lexpr_id[]){a, b}, LOOM_NONE);
 }
 
+/* The length of the row. Where an index may be out of range there are no rows. */
+static loom_lexpr_id length_at(vec *v, extent e) {
+    loom_lexpr_id args[MAX_LEVELS + 1];
+    loom_lexpr x = vec_plain_expr(LOOM_LX_LOAD, LOOM_I64);
+    x.aux = v->l->axes[e.axis].lengths;
+    x.mode = LOOM_LOAD_PROVEN;
+    uint32_t n = v->l->values[x.aux].n_axes;
+    for (uint32_t i = 0; i < n; i++) {
+        const source *s = &e.sources[i];
+        v->lost = v->lost || s->kind == FROM_OWN;
+        args[i] = s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->kind == FROM_EXPR ? s->at : vec_x_int(v, 0);
+        if (s->checked) x.mode = LOOM_LOAD_DEFAULT;
+    }
+    if (x.mode == LOOM_LOAD_DEFAULT) args[n++] = vec_x_int(v, 0);
+    return loom_lifted_expr(v->l, x, args, n);
+}
+
 loom_lexpr_id vec_x_extent(vec *v, extent e) {
     if (e.axis == LOOM_NONE) return e.expr;
+    if (vec_is_segmented(v, e)) return length_at(v, e);
     const loom_axis *a = &v->l->axes[e.axis];
     if (a->kind == LOOM_AXIS_CONST) return vec_x_int(v, a->extent);
     loom_lexpr x = vec_plain_expr(LOOM_LX_EXTENT, LOOM_I64);
@@ -88,8 +106,8 @@ static loom_lexpr_id load(vec *v, const leaf *x) {
     e.mode = LOOM_LOAD_PROVEN;
     for (uint32_t i = 0; i < n; i++) {
         const source *s = &x->sources[i];
-        assert(s->kind != FROM_OWN);
-        args[i] = s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->at;
+        v->lost = v->lost || s->kind == FROM_OWN;
+        args[i] = s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->kind == FROM_EXPR ? s->at : vec_x_int(v, 0);
         if (s->checked) e.mode = LOOM_LOAD_CHECKED;
     }
     if (e.mode == LOOM_LOAD_CHECKED) e.site = x->site;
@@ -110,9 +128,11 @@ bool vec_to_expr(vec *v, const leaf *x, loom_lexpr_id *e) {
     }
     switch ((leaf_kind)x->kind) {
     case LEAF_CONST: *e = vec_x_const(v, x->dtype, x->imm); return true;
-    case LEAF_VALUE: *e = load(v, x); return true;
+    case LEAF_VALUE:
+        *e = load(v, x);
+        return !v->lost || vec_refuse(v, NULL, "the extent of rows that may differ in length");
     case LEAF_AXIS: *e = axis_value(v, x); return true;
-    case LEAF_EXTENT: *e = vec_x_extent(v, (extent){x->id, LOOM_NONE}); return true;
+    case LEAF_EXTENT: *e = vec_x_extent(v, (extent){.axis = x->id, .expr = LOOM_NONE}); return true;
     case LEAF_EXPR:
     case LEAF_ELEM: *e = x->id; return true;
     case LEAF_BAD: return vec_refuse(v, NULL, "%s", x->why);
@@ -154,7 +174,10 @@ void vec_forget_exprs(vec *v, mark m) {
     m.n_ops = v->l->n_ops;
     m.n_shared = (uint32_t)v->shared.count;
     m.n_equal = (uint32_t)v->equal.count;
+    m.n_segments = (uint32_t)v->segments.count;
+    bool lost = v->lost; /* an equal operation may stand in for what is forgotten here */
     vec_roll_back(v, m);
+    v->lost = lost;
 }
 
 bool vec_is_free(const vec *v, const leaf *x) {
@@ -165,7 +188,7 @@ bool vec_is_free(const vec *v, const leaf *x) {
         }
     }
     for (uint32_t i = 0; i < x->n_own; i++) {
-        if (x->own[i].axis == LOOM_NONE) return false;
+        if (!vec_is_settled(v, x->own[i])) return false;
     }
     return true;
 }
@@ -178,37 +201,13 @@ uint64_t vec_used_levels(const vec *v, loom_lexpr_id first) {
     return mask;
 }
 
-op_axes vec_order_axes(const vec *v, uint64_t mask, uint32_t n_fixed) {
-    op_axes a = {.n = 0};
-    for (int chunk = 1; chunk >= 0; chunk--) {
-        for (uint32_t i = 0; i < MAX_LEVELS && i < n_fixed; i++) {
-            if (!(mask >> i & 1)) continue;
-            if ((v->l->axes[v->levels[i]].kind == LOOM_AXIS_CHUNK) != (chunk == 1)) continue;
-            a.level[a.n] = i;
-            a.axis[a.n++] = v->levels[i];
-        }
-    }
-    for (uint32_t i = n_fixed; i < MAX_LEVELS; i++) {
-        if (!(mask >> i & 1)) continue;
-        a.level[a.n] = i;
-        a.axis[a.n++] = v->levels[i];
-    }
-    return a;
-}
-
-void vec_place_axes(vec *v, loom_lexpr_id first, const op_axes *axes) {
+void vec_place_axes(vec *v, loom_lexpr_id first, loom_lexpr_id end, const op_axes *axes) {
     uint32_t position[MAX_LEVELS] = {0};
     for (uint32_t i = 0; i < axes->n; i++) position[axes->level[i]] = i;
-    for (loom_lexpr_id i = first; i < v->l->n_exprs; i++) {
+    for (loom_lexpr_id i = first; i < end; i++) {
         loom_lexpr *e = &v->l->exprs[i];
         if (e->kind == LOOM_LX_AXIS) e->aux = position[e->aux];
     }
-}
-
-bool vec_push_level(vec *v, const loom_node *n, loom_axis_id axis) {
-    if (v->depth == MAX_LEVELS) return vec_refuse(v, n, "maps are nested more than %d deep", MAX_LEVELS);
-    v->levels[v->depth++] = axis;
-    return true;
 }
 
 leaf vec_result_leaf(vec *v, loom_lvalue_id value, const op_axes *axes, uint32_t n_own, const extent *own) {
@@ -254,8 +253,10 @@ static const loom_lop *share_op(vec *v, mark m, const loom_lop *op) {
         const shared *s = &v->shared.at[i - 1];
         if (s->hash != h || !same_ops(v->l, &v->l->ops[s->op], op)) continue;
         const loom_lop *old = &v->l->ops[s->op];
-        vec_forget_exprs(v, m);
-        v->l->n_values = m.n_values;
+        if (v->l->n_ops == m.n_ops) { /* nothing else was made since */
+            vec_forget_exprs(v, m);
+            v->l->n_values = m.n_values;
+        }
         return old;
     }
     loom_lop_id id = loom_lifted_op(v->l, *op);
@@ -274,21 +275,41 @@ static bool can_trap(const vec *v, loom_lexpr_id first) {
     return false;
 }
 
+loom_lvalue_id vec_share_compute(vec *v, loom_lexpr_id first, const op_axes *axes, loom_lexpr_id e) {
+    mark m = vec_mark_here(v);
+    m.n_exprs = first;
+    m.n_args = v->l->exprs[first].first_arg;
+    loom_lop op = vec_plain_op(v, NULL, LOOM_LO_COMPUTE, axes);
+    op.n_results = 1;
+    op.body = loom_lifted_block(v->l, first, 0, NULL, 1, &e);
+    loom_lvalue_id value = vec_new_value(v, NULL, LOOM_I64, axes);
+    op.results = &value;
+    return share_op(v, m, &op)->results[0];
+}
+
 /* Levels that the body does not name and that may be empty. */
 uint64_t vec_unguarded(const vec *v, uint64_t used) {
     uint64_t mask = 0;
+    used = vec_close_mask(v, used);
     for (uint32_t i = 0; i < v->depth; i++) {
-        if (!(used >> i & 1) && vec_maybe_empty(v, v->levels[i])) mask |= UINT64_C(1) << i;
+        if (!(used >> i & 1) && vec_maybe_empty(v, v->levels[i].axis)) mask |= UINT64_C(1) << i;
     }
     return mask;
 }
 
-loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask) {
+/* A segmented level has points for those that are used if the row has; or, if they have nothing to do with the rows, if
+ * any row has. */
+static loom_lexpr_id points_of_level(vec *v, uint32_t i, uint64_t used) {
+    extent e = vec_level_extent(v, i);
+    if (vec_is_segmented(v, e) && !(vec_close_mask(v, used) & vec_parent_mask(v, i))) return vec_x_total(v, e.axis);
+    return vec_x_extent(v, e);
+}
+
+loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask, uint64_t used) {
     loom_lexpr_id all = LOOM_NONE;
     for (uint32_t i = 0; i < MAX_LEVELS; i++) {
         if (!(mask >> i & 1)) continue;
-        loom_lexpr_id e =
-            vec_x_prim2(v, LOOM_PRIM_GT, vec_x_extent(v, (extent){v->levels[i], LOOM_NONE}), vec_x_int(v, 0));
+        loom_lexpr_id e = vec_x_prim2(v, LOOM_PRIM_GT, points_of_level(v, i, used), vec_x_int(v, 0));
         all = all == LOOM_NONE ? e : vec_x_prim2(v, LOOM_PRIM_AND, all, e);
     }
     return all;
@@ -298,18 +319,29 @@ typedef struct piece {
     builder build;
     void *argument;
     const loom_node *node;
-    const extent *own; /* leaves with these own axes are made by this operation */
+    const extent *own; /* of the leaves that this operation makes */
     uint32_t n_own;
-    leaf *elements; /* scalar leaves, as made */
+    const bool *mine; /* per leaf that `build` gives */
+    leaf *elements;   /* scalar leaves, as made */
     uint32_t n;
     loom_lexpr_id *results;
+    bool length; /* not the element, but how many there are below it */
 } piece;
 
-static bool same_own(const leaf *x, uint32_t n_own, const extent *own) {
-    if (x->n_own != n_own) return false;
+static bool same_own(const vec *v, uint32_t n_own, const extent *own, uint32_t n_other, const extent *other) {
+    if (n_other != n_own) return false;
     for (uint32_t i = 0; i < n_own; i++) {
-        if (!vec_same_extent(x->own[i], own[i])) return false;
+        if (!vec_same_extent(v, other[i], own[i])) return false;
     }
+    return true;
+}
+
+static bool length_below(vec *v, const piece *p, val *element) {
+    leaf *at;
+    extent e = element->at[0].own[0];
+    if (vec_is_unknown(e)) return vec_refuse(v, p->node, "an inner extent that is not known here");
+    *element = vec_leaves_of(v, 1, &at);
+    at[0] = vec_expr_leaf(v, vec_x_extent(v, e));
     return true;
 }
 
@@ -321,14 +353,14 @@ static bool build_piece(vec *v, piece *p) {
     mine = vec_leaves_of(v, all.n, &at);
     mine.n = 0;
     for (uint32_t i = 0; i < all.n; i++) {
-        if (!vec_is_free(v, &all.at[i]) && same_own(&all.at[i], p->n_own, p->own)) at[mine.n++] = all.at[i];
+        if (p->mine[i]) at[mine.n++] = all.at[i];
     }
     index_step path[MAX_LEVELS];
-    for (uint32_t k = 0; k < p->n_own; k++) {
-        if (!vec_push_level(v, p->node, p->own[k].axis)) return false;
-        path[k] = vec_at_expr(vec_x_axis(v, v->depth - 1));
-    }
+    uint32_t base = v->depth;
+    if (!vec_push_own(v, p->node, p->own, p->n_own)) return false;
+    for (uint32_t k = 0; k < p->n_own; k++) path[k] = vec_at_expr(vec_x_axis(v, base + k));
     if (!vec_pull_path(v, p->node, mine, path, p->n_own, &element)) return false;
+    if (p->length && !length_below(v, p, &element)) return false;
     p->n = element.n;
     p->elements = LOOM_NEW_ARRAY(v->scratch, leaf, (size_t)element.n + 1);
     p->results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)element.n + 1);
@@ -339,8 +371,8 @@ static bool build_piece(vec *v, piece *p) {
     return true;
 }
 
-static bool build_guarded(vec *v, piece *p, uint64_t guard) {
-    loom_lexpr_id condition = vec_guard_condition(v, guard);
+static bool build_guarded(vec *v, piece *p, uint64_t guard, uint64_t used) {
+    loom_lexpr_id condition = vec_guard_condition(v, guard, used);
     loom_lexpr e = vec_plain_expr(LOOM_LX_IF, LOOM_BOOL);
     open_block b = vec_block_open(v);
     if (!build_piece(v, p)) return false;
@@ -363,14 +395,15 @@ static bool build_body(vec *v, piece *p, uint64_t *used) {
     uint32_t depth = v->depth;
     vec_op_begin(v);
     bool ok = build_piece(v, p);
-    *used = vec_used_levels(v, m.n_exprs);
+    *used = vec_close_mask(v, vec_used_levels(v, m.n_exprs));
     uint64_t guard = ok && can_trap(v, m.n_exprs) ? vec_unguarded(v, *used) : 0;
     v->depth = depth;
     if (guard) {
         vec_op_end(v);
         vec_forget_exprs(v, m);
         vec_op_begin(v);
-        ok = build_guarded(v, p, guard);
+        ok = build_guarded(v, p, guard, *used);
+        *used = vec_close_mask(v, vec_used_levels(v, m.n_exprs));
         v->depth = depth;
     }
     vec_op_end(v);
@@ -404,11 +437,16 @@ loom_lvalue_id vec_new_value(vec *v, const loom_node *n, loom_dtype t, const op_
 }
 
 static void make_compute(vec *v, const piece *p, mark m, uint64_t used, leaf *results) {
+    loom_lblock_id body = loom_lifted_block(v->l, m.n_exprs, 0, NULL, p->n, p->results);
+    loom_lexpr_id end = v->l->n_exprs;
+    uint32_t depth = v->depth;
+    vec_push_own(v, p->node, p->own, p->n_own); /* once more: it went well when the body was built */
     op_axes axes = vec_order_axes(v, used, MAX_LEVELS);
-    vec_place_axes(v, m.n_exprs, &axes);
+    v->depth = depth;
+    vec_place_axes(v, m.n_exprs, end, &axes);
     loom_lop op = vec_plain_op(v, p->node, LOOM_LO_COMPUTE, &axes);
     op.n_results = p->n;
-    op.body = loom_lifted_block(v->l, m.n_exprs, 0, NULL, p->n, p->results);
+    op.body = body;
     loom_lvalue_id *values = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)p->n + 1);
     for (uint32_t i = 0; i < p->n; i++) values[i] = vec_new_value(v, p->node, v->l->exprs[p->results[i]].dtype, &axes);
     op.results = values;
@@ -420,11 +458,36 @@ static void make_compute(vec *v, const piece *p, mark m, uint64_t used, leaf *re
     }
 }
 
-static bool known_axes(vec *v, const loom_node *n, const leaf *x) {
-    for (uint32_t i = 0; i < x->n_own; i++) {
-        if (x->own[i].axis == LOOM_NONE)
-            return vec_refuse(v, n, "the extent of %s depends on the element", loom_op_table[n->op].name);
+/* ---- extents that are found when the body is there ---- */
+
+/* How many elements leaf i has below its own axes [0, k), by an operation over these; then that is an axis. */
+static bool length_of_own(vec *v, const piece *like, uint32_t i, uint32_t n_leaves, const extent *own, uint32_t k,
+                          extent *e) {
+    piece p = *like;
+    bool *mine = LOOM_NEW_ARRAY(v->scratch, bool, (size_t)n_leaves + 1);
+    mine[i] = true;
+    p.mine = mine;
+    p.own = own;
+    p.n_own = k;
+    p.length = true;
+    mark m = vec_mark_here(v);
+    uint64_t used;
+    leaf length;
+    if (!build_body(v, &p, &used)) return false;
+    make_compute(v, &p, m, used, &length);
+    *e = vec_count_extent(v, &length);
+    return true;
+}
+
+/* The leaf's own axes as axes: what stands in expressions of the operation becomes operations before it. */
+static bool settle_own(vec *v, const piece *like, const val *shape, uint32_t i, const extent **settled) {
+    const leaf *x = &shape->at[i];
+    extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)x->n_own + 1);
+    for (uint32_t k = 0; k < x->n_own; k++) {
+        own[k] = x->own[k];
+        if (!vec_is_settled(v, own[k]) && !length_of_own(v, like, i, shape->n, own, k, &own[k])) return false;
     }
+    *settled = own;
     return true;
 }
 
@@ -435,22 +498,34 @@ bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument,
     vec_op_begin(v);
     bool ok = build(v, argument, &shape);
     vec_op_end(v);
-    for (uint32_t i = 0; ok && i < shape.n; i++) ok = known_axes(v, n, &shape.at[i]);
     vec_forget_exprs(v, m);
     if (!ok) return false;
     val made_all = vec_leaves_of(v, shape.n, &out);
     bool *done = LOOM_NEW_ARRAY(v->scratch, bool, (size_t)shape.n + 1);
+    const extent **own = LOOM_NEW_ARRAY(v->scratch, const extent *, (size_t)shape.n + 1);
+    piece like = {.build = build, .argument = argument, .node = n};
     for (uint32_t i = 0; i < shape.n; i++) {
-        if (vec_is_free(v, &shape.at[i])) out[i] = shape.at[i];
-        if (done[i] || vec_is_free(v, &shape.at[i])) continue;
-        piece p = {.build = build, .argument = argument, .node = n, .own = shape.at[i].own, .n_own = shape.at[i].n_own};
+        done[i] = vec_is_free(v, &shape.at[i]);
+        if (done[i]) out[i] = shape.at[i];
+        if (!done[i] && !settle_own(v, &like, &shape, i, &own[i])) return false;
+    }
+    for (uint32_t i = 0; i < shape.n; i++) {
+        if (done[i]) continue;
+        bool *mine = LOOM_NEW_ARRAY(v->scratch, bool, (size_t)shape.n + 1);
+        for (uint32_t k = i; k < shape.n; k++) {
+            mine[k] = !done[k] && same_own(v, shape.at[i].n_own, own[i], shape.at[k].n_own, own[k]);
+        }
+        piece p = like;
+        p.own = own[i];
+        p.n_own = shape.at[i].n_own;
+        p.mine = mine;
         mark here = vec_mark_here(v);
         uint64_t used;
         if (!build_body(v, &p, &used)) return false;
         leaf *made = LOOM_NEW_ARRAY(v->scratch, leaf, (size_t)p.n + 1);
         make_compute(v, &p, here, used, made);
         for (uint32_t k = i, j = 0; k < shape.n; k++) {
-            if (vec_is_free(v, &shape.at[k]) || !same_own(&shape.at[k], p.n_own, p.own)) continue;
+            if (!mine[k]) continue;
             out[k] = made[j++];
             done[k] = true;
         }
@@ -478,48 +553,53 @@ bool vec_materialise(vec *v, const loom_node *n, val *x) {
 
 bool vec_copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value) {
     uint32_t depth = v->depth;
-    loom_lexpr_id first = v->l->n_exprs, e;
-    vec_op_begin(v);
+    loom_lexpr_id first = v->l->n_exprs, e = LOOM_NONE;
     leaf y = *x;
-    bool ok = true;
+    bool ok = vec_push_own(v, n, x->own, x->n_own);
     for (uint32_t k = 0; ok && k < x->n_own; k++) {
-        ok = vec_push_level(v, n, x->own[k].axis);
-        if (!ok) break;
-        y = vec_bind_level(v, &y, v->depth - 1);
-        mask |= UINT64_C(1) << (v->depth - 1);
+        y = vec_bind_level(v, &y, depth + k);
+        mask |= UINT64_C(1) << (depth + k);
     }
-    ok = ok && vec_to_expr(v, &y, &e);
-    vec_op_end(v);
+    if (ok) {
+        vec_op_begin(v);
+        ok = vec_to_expr(v, &y, &e);
+        vec_op_end(v);
+    }
+    if (!ok) {
+        v->depth = depth;
+        return false;
+    }
+    loom_lblock_id body = loom_lifted_block(v->l, first, 0, NULL, 1, &e);
+    loom_lexpr_id end = v->l->n_exprs;
     op_axes axes = vec_order_axes(v, mask, depth);
     v->depth = depth;
-    if (!ok) return false;
-    vec_place_axes(v, first, &axes);
+    vec_place_axes(v, first, end, &axes);
     *value = vec_new_value(v, n, x->dtype, &axes);
     loom_lop op = vec_plain_op(v, n, LOOM_LO_COMPUTE, &axes);
     op.n_results = 1;
     op.results = value;
-    op.body = loom_lifted_block(v->l, first, 0, NULL, 1, &e);
+    op.body = body;
     loom_lifted_op(v->l, op);
     return true;
 }
 
-static bool is_canonical(const vec *v, const leaf *x, uint64_t mask) {
-    if (x->kind != LEAF_VALUE) return false;
+static bool is_canonical(vec *v, const loom_node *n, const leaf *x, uint64_t mask) {
+    op_axes axes;
+    if (x->kind != LEAF_VALUE || !vec_value_axes(v, n, mask, x->n_own, x->own, &axes)) return false;
     const loom_lvalue *value = &v->l->values[x->id];
-    op_axes axes = vec_order_axes(v, mask, v->depth);
-    if (value->n_axes != axes.n + x->n_own) return false;
+    if (value->n_axes != axes.n) return false;
     for (uint32_t i = 0; i < value->n_axes; i++) {
         const source *s = &x->sources[i];
-        bool outer = i < axes.n;
-        if (s->kind != (outer ? FROM_LEVEL : FROM_OWN) || s->at != (outer ? axes.level[i] : i - axes.n)) return false;
-        if (value->axes[i] != (outer ? axes.axis[i] : x->own[i - axes.n].axis)) return false;
+        bool outer = axes.level[i] < v->depth;
+        if (s->kind != (outer ? FROM_LEVEL : FROM_OWN) || s->at != axes.level[i] - (outer ? 0 : v->depth)) return false;
+        if (value->axes[i] != axes.axis[i]) return false;
     }
     return true;
 }
 
 bool vec_chunk_among(const vec *v, const extent *own, uint32_t n) {
     for (uint32_t k = 0; k < n; k++) {
-        if (v->l->axes[own[k].axis].kind == LOOM_AXIS_CHUNK) return true;
+        if (own[k].axis != LOOM_NONE && v->l->axes[own[k].axis].kind == LOOM_AXIS_CHUNK) return true;
     }
     return false;
 }
@@ -529,7 +609,7 @@ bool vec_canonical(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loo
     if (x->n_own > first && vec_chunk_among(v, x->own + first, x->n_own - first)) {
         return vec_refuse(v, n, "an array whose inner axis runs over the stream's elements");
     }
-    if (is_canonical(v, x, mask)) {
+    if (is_canonical(v, n, x, mask)) {
         *value = x->id;
         return true;
     }
@@ -556,19 +636,22 @@ bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, l
     uint64_t used = vec_used_levels(v, m.n_exprs);
     uint64_t guard = ok ? vec_unguarded(v, used) : 0;
     if (guard) {
-        loom_lexpr_id filled = vec_guard_condition(v, guard);
+        loom_lexpr_id filled = vec_guard_condition(v, guard, used);
         loom_lexpr_id empty = vec_x_prim(v, LOOM_PRIM_NOT, LOOM_BOOL, &filled, LOOM_NONE);
         if (n_results) results[0] = vec_x_prim2(v, LOOM_PRIM_OR, empty, results[0]);
+        used = vec_used_levels(v, m.n_exprs);
     }
     vec_op_end(v);
     if (!ok || !n_results) { /* refused, or true whatever happens */
         vec_forget_exprs(v, m);
         return ok;
     }
+    loom_lblock_id body = loom_lifted_block(v->l, m.n_exprs, 0, NULL, n_results, results);
+    loom_lexpr_id end = v->l->n_exprs;
     op_axes axes = vec_order_axes(v, used, MAX_LEVELS);
-    vec_place_axes(v, m.n_exprs, &axes);
+    vec_place_axes(v, m.n_exprs, end, &axes);
     loom_lop op = vec_plain_op(v, n, LOOM_LO_CHECK, &axes);
-    op.body = loom_lifted_block(v->l, m.n_exprs, 0, NULL, n_results, results);
+    op.body = body;
     op.site = loom_lifted_site(v->l, n->span, text.format, text.hint);
     share_op(v, m, &op);
     return true;

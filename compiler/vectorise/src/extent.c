@@ -113,7 +113,7 @@ static bool expr_as_leaf(vec *v, const leaf *x, loom_lexpr_id id, leaf *out) {
         return true;
     }
     if (e->kind == LOOM_LX_EXTENT) {
-        *out = vec_extent_leaf(v, (extent){e->aux, LOOM_NONE});
+        *out = vec_extent_leaf(v, (extent){.axis = e->aux, .expr = LOOM_NONE});
         return true;
     }
     if (e->kind == LOOM_LX_AXIS) {
@@ -203,39 +203,67 @@ static bool build_count(vec *v, void *argument, val *result) {
     return true;
 }
 
+/* Lengths of an axis that is there: nothing is to be checked. */
+static bool are_lengths(const vec *v, const leaf *x) {
+    bool found = false;
+    for (size_t i = 0; x->kind == LEAF_VALUE && i < v->segments.count && !found; i++) {
+        found = v->l->axes[v->segments.at[i]].lengths == x->id;
+    }
+    return found;
+}
+
+extent vec_count_extent(vec *v, const leaf *x) {
+    extent e = {.axis = LOOM_NONE, .expr = LOOM_NONE};
+    if (x->known && x->imm.i >= 0 && x->imm.i <= SPECIALISE) {
+        e.axis = loom_lifted_const_axis(v->l, x->imm.i);
+    } else if (is_avoided(v, x)) {
+        e.axis = loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_SCALAR, .value = x->id});
+    } else {
+        e = vec_segments(v, x);
+    }
+    return e;
+}
+
 bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
     int64_t c;
     assert(x->n_own == 0);
+    *e = (extent){.axis = LOOM_NONE, .expr = LOOM_NONE};
     if (vec_is_int(x, &c) || (x->known && x->imm.i <= SPECIALISE)) {
         c = x->imm.i;
         if (c < 0) return vec_refuse(v, n, "an array with %" PRId64 " elements", c);
-        *e = (extent){loom_lifted_const_axis(v->l, c), LOOM_NONE};
+        e->axis = loom_lifted_const_axis(v->l, c);
         return true;
     }
     if (x->kind == LEAF_EXTENT) {
-        *e = (extent){x->id, LOOM_NONE};
+        e->axis = x->id;
+        return true;
+    }
+    if (are_lengths(v, x)) {
+        *e = vec_segments_of(v, x);
         return true;
     }
     if (v->in_op) {
-        *e = (extent){LOOM_NONE, LOOM_NONE};
         if (is_avoided(v, x)) {
             e->axis = loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_SCALAR, .value = x->id});
             return true;
         }
         return vec_to_expr(v, x, &e->expr);
     }
-    if (!is_avoided(v, x))
-        return vec_refuse(v, n, "the extent of %s depends on the element", loom_op_table[n->op].name);
     count_check c2 = {n, *x};
     val checked;
     if (!vec_emit_compute(v, n, build_count, &c2, &checked)) return false;
-    *e = (extent){loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_SCALAR, .value = checked.at[0].id}), LOOM_NONE};
+    *e = vec_count_extent(v, &checked.at[0]);
     return true;
 }
 
 typedef struct equality {
     extent a, b;
 } equality;
+
+static uint64_t extent_levels(const vec *v, extent e) {
+    leaf x = {.kind = LEAF_CONST, .n_own = 1, .own = &e};
+    return vec_level_mask(v, &x);
+}
 
 static bool build_equality(vec *v, void *argument, val *result) {
     equality *q = argument;
@@ -249,7 +277,8 @@ static bool build_equality(vec *v, void *argument, val *result) {
 }
 
 bool vec_known_equal(const vec *v, extent a, extent b) {
-    if (vec_same_extent(a, b)) return true;
+    if (vec_same_extent(v, a, b)) return true;
+    if ((vec_is_segmented(v, a) || vec_is_segmented(v, b)) && !vec_same_rows(v, a, b)) return false;
     for (size_t i = 0; i < v->equal.count; i++) {
         const equal_axes *q = &v->equal.at[i];
         if ((q->a == a.axis && q->b == b.axis) || (q->a == b.axis && q->b == a.axis)) return true;
@@ -261,13 +290,20 @@ bool vec_known_equal(const vec *v, extent a, extent b) {
 static bool falls_with(const vec *v, loom_axis_id outer, loom_axis_id inner) {
     const loom_axis *a = &v->l->axes[outer], *b = &v->l->axes[inner];
     if (b->kind == LOOM_AXIS_CONST && b->extent == 0) return true;
+    if (b->kind == LOOM_AXIS_SEGMENTED) { /* no rows, no lengths */
+        const loom_lvalue *lengths = &v->l->values[b->lengths];
+        for (uint32_t i = 0; i < lengths->n_axes; i++) {
+            if (lengths->axes[i] == outer) return true;
+        }
+        return false;
+    }
     return a->kind == LOOM_AXIS_INPUT && b->kind == LOOM_AXIS_INPUT && a->value == b->value && a->level < b->level;
 }
 
 /* 0 wherever one of the levels is empty: then nothing is visited that a skipped check would have forbidden. */
 static bool falls_with_levels(const vec *v, uint64_t levels, loom_axis_id axis) {
     for (uint32_t i = 0; i < v->depth; i++) {
-        if ((levels >> i & 1) && !falls_with(v, v->levels[i], axis)) return false;
+        if ((levels >> i & 1) && !falls_with(v, v->levels[i].axis, axis)) return false;
     }
     return true;
 }
@@ -276,7 +312,8 @@ static bool falls_with_levels(const vec *v, uint64_t levels, loom_axis_id axis) 
  * on the map run all the same: they may rely on the extent only as far as both arrays reach. */
 static bool shared_extent(vec *v, const loom_node *n, extent a, extent b, extent *e) {
     uint64_t levels = vec_unguarded(v, 0);
-    if (falls_with_levels(v, levels, a.axis) || falls_with_levels(v, levels, b.axis)) {
+    bool plain = !vec_is_segmented(v, a) && !vec_is_segmented(v, b);
+    if (plain && (falls_with_levels(v, levels, a.axis) || falls_with_levels(v, levels, b.axis))) {
         *e = falls_with_levels(v, levels, a.axis) ? a : b;
         return true;
     }
@@ -299,7 +336,9 @@ bool vec_unify(vec *v, const loom_node *n, extent a, extent b, loom_trap_text te
     }
     equality q = {a, b};
     if (!vec_emit_check(v, n, build_equality, &q, text)) return false;
-    if (vec_unguarded(v, 0)) return shared_extent(v, n, a, b, e);
+    uint64_t rows = vec_is_segmented(v, a) || vec_is_segmented(v, b) ? extent_levels(v, a) | extent_levels(v, b) : 0;
+    if (vec_unguarded(v, rows)) return shared_extent(v, n, a, b, e);
+    if (rows && !vec_same_rows(v, a, b)) return true; /* *e is as long: of these rows it is known, not of all */
     equal_axes pair = {a.axis, b.axis};
     LOOM_PUSH(v->scratch, v->equal, pair);
     return true;
@@ -322,6 +361,7 @@ bool vec_common_length(vec *v, const loom_node *n, const val *xs, uint32_t n_xs,
 bool vec_dim_leaf(vec *v, const loom_node *n, const leaf *x, uint32_t level, leaf *result) {
     extent e = x->own[level];
     if (vec_is_unknown(e)) return vec_refuse(v, n, "an inner extent that is not known here");
+    if (vec_depends_on_own(v, e, level)) return vec_refuse(v, n, "the extent of rows that may differ in length");
     *result = vec_extent_leaf(v, e);
     for (uint32_t k = 0; k < level; k++) {
         extent outer = x->own[k];

@@ -17,6 +17,9 @@ leaf vec_axis_leaf(loom_axis_id axis, uint32_t level) {
 leaf vec_extent_leaf(const vec *v, extent e) {
     if (e.axis == LOOM_NONE) return vec_expr_leaf(v, e.expr);
     const loom_axis *a = &v->l->axes[e.axis];
+    if (a->kind == LOOM_AXIS_SEGMENTED) {
+        return (leaf){.kind = LEAF_VALUE, .dtype = LOOM_I64, .id = a->lengths, .sources = e.sources, .site = LOOM_NONE};
+    }
     if (a->kind == LOOM_AXIS_CONST) return vec_int_leaf(a->extent);
     return (leaf){.kind = LEAF_EXTENT, .dtype = LOOM_I64, .id = e.axis, .site = LOOM_NONE};
 }
@@ -45,13 +48,26 @@ bool vec_is_int(const leaf *x, int64_t *value) {
     return true;
 }
 
+static uint32_t extent_sources(const vec *v, extent e) {
+    if (e.axis == LOOM_NONE || v->l->axes[e.axis].kind != LOOM_AXIS_SEGMENTED) return 0;
+    return v->l->values[v->l->axes[e.axis].lengths].n_axes;
+}
+
+static bool same_sources(const vec *v, extent a, extent b) {
+    uint32_t n = extent_sources(v, a);
+    for (uint32_t i = 0; i < n; i++) {
+        if (a.sources[i].kind != b.sources[i].kind || a.sources[i].at != b.sources[i].at) return false;
+    }
+    return true;
+}
+
 bool vec_is_unknown(extent e) {
     return e.axis == LOOM_NONE && e.expr == LOOM_NONE;
 }
 
-bool vec_same_extent(extent a, extent b) {
-    if (a.axis != LOOM_NONE || b.axis != LOOM_NONE) return a.axis == b.axis;
-    return a.expr != LOOM_NONE && a.expr == b.expr;
+bool vec_same_extent(const vec *v, extent a, extent b) {
+    if (a.axis == LOOM_NONE && b.axis == LOOM_NONE) return a.expr != LOOM_NONE && a.expr == b.expr;
+    return a.axis == b.axis && same_sources(v, a, b);
 }
 
 /* The chunk of a traversal is never empty: a plan runs only where there are elements. */
@@ -65,87 +81,107 @@ static uint32_t n_sources(const vec *v, const leaf *x) {
     return x->kind == LEAF_VALUE ? v->l->values[x->id].n_axes : x->kind == LEAF_AXIS ? 1 : 0;
 }
 
-uint64_t vec_level_mask(const vec *v, const leaf *x) {
+static uint64_t levels_among(const source *s, uint32_t n) {
     uint64_t mask = 0;
-    const source *s = x->kind == LEAF_VALUE ? x->sources : &x->at;
-    for (uint32_t i = 0; i < n_sources(v, x); i++) {
+    for (uint32_t i = 0; i < n; i++) {
         if (s[i].kind == FROM_LEVEL) mask |= UINT64_C(1) << s[i].at;
     }
     return mask;
 }
 
-/* A copy whose sources may be changed. */
-static leaf renamed(vec *v, const leaf *x, source **sources) {
-    leaf y = *x;
-    uint32_t n = n_sources(v, x);
-    *sources = LOOM_NEW_ARRAY(v->scratch, source, (size_t)n + 1);
-    if (x->kind == LEAF_VALUE) {
-        if (n) memcpy(*sources, x->sources, n * sizeof **sources);
-        y.sources = *sources;
-    } else if (x->kind == LEAF_AXIS) {
-        (*sources)[0] = x->at;
+/* Levels on which the elements depend, or how many there are. */
+uint64_t vec_level_mask(const vec *v, const leaf *x) {
+    uint64_t mask = levels_among(x->kind == LEAF_VALUE ? x->sources : &x->at, n_sources(v, x));
+    for (uint32_t k = 0; k < x->n_own; k++) mask |= levels_among(x->own[k].sources, extent_sources(v, x->own[k]));
+    return vec_close_mask(v, mask);
+}
+
+/* ---- renaming ---- */
+
+/* What becomes of sources. drop: own axis 0 becomes `first`; add: `level` becomes own axis 0; swap: of own axes 0, 1.
+ */
+typedef struct renaming {
+    bool drop, add, swap;
+    source first;
+    uint32_t level;
+} renaming;
+
+static source renamed_source(const renaming *r, source s) {
+    if (r->add) {
+        if (s.kind == FROM_OWN) {
+            s.at++;
+        } else if (s.kind == FROM_LEVEL && s.at == r->level) {
+            s = (source){FROM_OWN, false, 0};
+        }
+    } else if (s.kind == FROM_OWN && r->drop) {
+        if (s.at == 0) return r->first;
+        s.at--;
+    } else if (s.kind == FROM_OWN && r->swap && s.at < 2) {
+        s.at = 1 - s.at;
     }
+    return s;
+}
+
+static const source *renamed_sources(vec *v, const renaming *r, const source *from, uint32_t n) {
+    source *to = LOOM_NEW_ARRAY(v->scratch, source, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) to[i] = renamed_source(r, from[i]);
+    return to;
+}
+
+static void rename_extents(vec *v, const renaming *r, const extent *from, uint32_t n, extent *to) {
+    for (uint32_t k = 0; k < n; k++) {
+        to[k] = from[k];
+        uint32_t m = extent_sources(v, from[k]);
+        if (m) to[k].sources = renamed_sources(v, r, from[k].sources, m);
+    }
+}
+
+static leaf renamed(vec *v, const leaf *x, const renaming *r) {
+    leaf y = *x;
+    if (x->kind == LEAF_VALUE) y.sources = renamed_sources(v, r, x->sources, v->l->values[x->id].n_axes);
+    if (x->kind == LEAF_AXIS) y.at = renamed_source(r, x->at);
     return y;
 }
 
-static void settle(leaf *x, const source *sources) {
-    if (x->kind == LEAF_AXIS) x->at = sources[0];
+static leaf without_first(vec *v, const leaf *x, const renaming *r) {
+    leaf y = renamed(v, x, r);
+    extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)x->n_own);
+    y.n_own--;
+    rename_extents(v, r, x->own + 1, y.n_own, own);
+    y.own = own;
+    return y;
 }
 
 leaf vec_bind_level(vec *v, const leaf *x, uint32_t level) {
-    source *s;
-    leaf y = renamed(v, x, &s);
-    for (uint32_t i = 0; i < n_sources(v, x); i++) {
-        if (s[i].kind != FROM_OWN) continue;
-        if (s[i].at == 0) {
-            s[i] = (source){FROM_LEVEL, false, level};
-        } else {
-            s[i].at--;
-        }
-    }
-    settle(&y, s);
-    y.n_own--;
-    y.own++;
-    return y;
+    renaming r = {.drop = true, .first = {FROM_LEVEL, false, level}};
+    return without_first(v, x, &r);
 }
 
-leaf vec_unbind_level(vec *v, const leaf *x, uint32_t level, loom_axis_id axis) {
-    source *s;
-    leaf y = renamed(v, x, &s);
-    for (uint32_t i = 0; i < n_sources(v, x); i++) {
-        if (s[i].kind == FROM_OWN) {
-            s[i].at++;
-        } else if (s[i].kind == FROM_LEVEL && s[i].at == level) {
-            s[i] = (source){FROM_OWN, false, 0};
-        }
-    }
-    settle(&y, s);
+leaf vec_drop_own(vec *v, const leaf *x, index_step at) {
+    renaming r = {.drop = true, .first = {FROM_EXPR, at.checked, at.at}};
+    return without_first(v, x, &r);
+}
+
+leaf vec_unbind_level(vec *v, const leaf *x, uint32_t level, extent e) {
+    renaming r = {.add = true, .level = level};
+    leaf y = renamed(v, x, &r);
     extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)x->n_own + 1);
-    own[0] = (extent){axis, LOOM_NONE};
-    if (x->n_own) memcpy(own + 1, x->own, x->n_own * sizeof *own);
+    own[0] = e;
+    rename_extents(v, &r, x->own, x->n_own, own + 1);
     y.own = own;
     y.n_own++;
     return y;
 }
 
 leaf vec_replicate_leaf(vec *v, const leaf *x, extent e) {
-    leaf y = vec_unbind_level(v, x, MAX_LEVELS, e.axis);
-    extent *own = LOOM_NEW_ARRAY(v->scratch, extent, y.n_own);
-    memcpy(own, y.own, y.n_own * sizeof *own);
-    own[0] = e;
-    y.own = own;
-    return y;
+    return vec_unbind_level(v, x, MAX_LEVELS, e);
 }
 
 leaf vec_transpose_leaf(vec *v, const leaf *x, extent outer) {
-    source *s;
-    leaf y = renamed(v, x, &s);
-    for (uint32_t i = 0; i < n_sources(v, x); i++) {
-        if (s[i].kind == FROM_OWN && s[i].at < 2) s[i].at = 1 - s[i].at;
-    }
-    settle(&y, s);
+    renaming r = {.swap = true};
+    leaf y = renamed(v, x, &r);
     extent *own = LOOM_NEW_ARRAY(v->scratch, extent, x->n_own);
-    memcpy(own, x->own, x->n_own * sizeof *own);
+    rename_extents(v, &r, x->own, x->n_own, own);
     own[1] = x->own[0];
     own[0] = outer;
     y.own = own;
@@ -153,7 +189,7 @@ leaf vec_transpose_leaf(vec *v, const leaf *x, extent outer) {
 }
 
 leaf vec_with_own(vec *v, const leaf *x, uint32_t k, extent e) {
-    if (vec_same_extent(x->own[k], e)) return *x;
+    if (!vec_is_unknown(e) && vec_same_extent(v, x->own[k], e)) return *x;
     leaf y = *x;
     extent *own = LOOM_NEW_ARRAY(v->scratch, extent, x->n_own);
     memcpy(own, x->own, x->n_own * sizeof *own);

@@ -22,10 +22,10 @@ bool vec_by_expressions(vec *v, frame *f, loom_node_id id, val *result) {
     return vec_emit_compute(v, &v->p->nodes[id], build_node, &c, result);
 }
 
-static void unbind_all(vec *v, val *x, uint32_t level, loom_axis_id axis) {
+static void unbind_all(vec *v, val *x, uint32_t level, extent e) {
     leaf *at;
     val y = vec_leaves_of(v, x->n, &at);
-    for (uint32_t i = 0; i < x->n; i++) at[i] = vec_unbind_level(v, &x->at[i], level, axis);
+    for (uint32_t i = 0; i < x->n; i++) at[i] = vec_unbind_level(v, &x->at[i], level, e);
     *x = y;
 }
 
@@ -34,7 +34,7 @@ static bool lift_map(vec *v, frame *f, const loom_node *n, val *result) {
     extent e;
     if (!vec_operands(v, f, n, &ops) || !vec_common_length(v, n, ops, n->n_operands, &e)) return false;
     uint32_t level = v->depth;
-    if (!vec_push_level(v, n, e.axis)) return false;
+    if (!vec_push_level(v, n, e)) return false;
     val *args = LOOM_NEW_ARRAY(v->scratch, val, (size_t)n->n_operands + 1);
     for (uint32_t i = 0; i < n->n_operands; i++) {
         leaf *at;
@@ -43,7 +43,7 @@ static bool lift_map(vec *v, frame *f, const loom_node *n, val *result) {
     }
     bool ok = vec_lift_body(v, loom_node_body(v->p, n, 0), args, f, result);
     v->depth = level;
-    if (ok) unbind_all(v, result, level, e.axis);
+    if (ok) unbind_all(v, result, level, e);
     return ok;
 }
 
@@ -57,13 +57,13 @@ static bool lift_generate(vec *v, frame *f, const loom_node *n, val *result) {
     }
     for (uint32_t i = 0; i < k; i++) {
         leaf *at;
-        if (!vec_push_level(v, n, e[i].axis)) return false;
+        if (!vec_push_level(v, n, e[i])) return false;
         args[i] = vec_leaves_of(v, 1, &at);
         at[0] = vec_axis_leaf(e[i].axis, level + i);
     }
     bool ok = vec_lift_body(v, loom_node_body(v->p, n, 0), args, f, result);
     v->depth = level;
-    for (uint32_t i = k; ok && i > 0; i--) unbind_all(v, result, level + i - 1, e[i - 1].axis);
+    for (uint32_t i = k; ok && i > 0; i--) unbind_all(v, result, level + i - 1, e[i - 1]);
     return ok;
 }
 
@@ -75,12 +75,10 @@ bool vec_lift_fft(vec *v, frame *f, loom_node_id id, val *result) {
     leaf y = x.at[0];
     uint64_t mask = vec_level_mask(v, &y);
     if (vec_chunk_among(v, y.own, y.n_own)) return vec_refuse(v, n, "an fft along the stream");
+    if (vec_any_segmented(v, y.own, y.n_own)) return vec_refuse(v, n, "an fft of rows that may differ in length");
     if (!vec_canonical(v, n, &y, mask, &from)) return false;
-    op_axes axes = vec_order_axes(v, mask, v->depth);
-    for (uint32_t i = 0; i < y.n_own; i++) {
-        axes.level[axes.n] = v->depth + i;
-        axes.axis[axes.n++] = y.own[i].axis;
-    }
+    op_axes axes;
+    if (!vec_value_axes(v, n, mask, y.n_own, y.own, &axes)) return false;
     loom_lvalue_id made = vec_new_value(v, n, y.dtype, &axes);
     loom_lop op = vec_plain_op(v, n, LOOM_LO_FFT, &axes);
     op.n_args = op.n_results = 1;
@@ -146,6 +144,16 @@ static bool avoided(const vec *v, const leaf *x) {
            (x->kind == LEAF_VALUE && v->l->values[x->id].n_axes == 0);
 }
 
+/* A claim about rows that may differ in length holds for each of them. */
+static bool claim_rows(vec *v, const loom_node *n, const leaf *size, const extent *own, uint32_t k,
+                       loom_trap_text text) {
+    uint32_t depth = v->depth;
+    claim_check c = {*size, vec_own_as_level(v, own[k], depth), own, 0};
+    bool ok = vec_push_own(v, n, own, k) && vec_emit_check(v, n, build_claim, &c, text);
+    v->depth = depth;
+    return ok;
+}
+
 /* Claim number `claim` of the node, about level `k`. */
 static bool claim_level(vec *v, const loom_node *n, uint32_t claim, const leaf *size, uint32_t k, val *x) {
     loom_trap_text text = vec_trap(v, n, LOOM_TRAP_CLAIM, claim);
@@ -153,11 +161,12 @@ static bool claim_level(vec *v, const loom_node *n, uint32_t claim, const leaf *
     extent claimed = own[k];
     if (avoided(v, size)) {
         if (!vec_as_extent(v, n, size, &claimed)) return false;
-        if (vec_same_extent(claimed, own[k])) return true;
+        if (vec_same_extent(v, claimed, own[k])) return true;
     }
+    if (vec_depends_on_own(v, own[k], k)) return claim_rows(v, n, size, own, k, text);
     bool empty = false;
     for (uint32_t i = 0; i < k; i++) empty = empty || vec_maybe_empty(v, own[i].axis);
-    if (!empty && !vec_same_extent(claimed, own[k])) {
+    if (!empty && !vec_same_extent(v, claimed, own[k])) {
         if (!vec_unify(v, n, own[k], claimed, text, &claimed)) return false;
     } else {
         claim_check c = {*size, own[k], own, k};
@@ -194,7 +203,7 @@ static bool lift_moved(vec *v, frame *f, loom_node_id id, val *result) {
     return vec_delay(v, f, n, result) && vec_materialise(v, n, result);
 }
 
-bool vec_lift_node(vec *v, frame *f, loom_node_id id, val *result) {
+static bool lift_node(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     bool done;
     val *ops;
@@ -216,6 +225,7 @@ bool vec_lift_node(vec *v, frame *f, loom_node_id id, val *result) {
     case LOOM_OP_PERMUTE: return vec_lift_permute(v, f, id, result);
     case LOOM_OP_SCATTER: return vec_lift_scatter(v, f, id, result);
     case LOOM_OP_FFT: return vec_lift_fft(v, f, id, result);
+    case LOOM_OP_FILTER: return vec_lift_filter(v, f, id, result);
     case LOOM_OP_CALL:
         return vec_operands(v, f, n, &ops) &&
                vec_lift_body(v, &v->p->bodies[v->p->functions[n->aux].body], ops, NULL, result);
@@ -224,6 +234,11 @@ bool vec_lift_node(vec *v, frame *f, loom_node_id id, val *result) {
     }
     if (vec_is_delayed((loom_op)n->op)) return lift_moved(v, f, id, result);
     return vec_refuse(v, n, "%s makes an array whose length depends on its elements", loom_op_table[n->op].name);
+}
+
+bool vec_lift_node(vec *v, frame *f, loom_node_id id, val *result) {
+    if (!lift_node(v, f, id, result)) return false;
+    return !v->lost || vec_refuse(v, &v->p->nodes[id], "the extent of rows that may differ in length");
 }
 
 bool vec_lift_body(vec *v, const loom_body *b, const val *args, frame *up, val *result) {

@@ -20,12 +20,12 @@ typedef struct space {
  * with any other about what is in them. */
 static bool compare_units(vec *v, const loom_node *n, const val *is, const val *xs, space *s) {
     for (uint32_t k = 0; k < s->n_units; k++) {
-        if (k && !vec_push_level(v, n, s->units[k - 1].axis)) return false;
-        s->units[k] = is->at[0].own[k];
+        if (k && !vec_push_level(v, n, s->units[k - 1])) return false;
+        s->units[k] = vec_own_as_level(v, is->at[0].own[k], s->depth);
         for (uint32_t i = 0; i < xs->n; i++) {
             if (xs->at[i].n_own < s->n_units) return vec_refuse(v, n, "values nested less than their indices");
-            if (!vec_unify(v, n, s->units[k], xs->at[i].own[k], vec_trap(v, n, LOOM_TRAP_LENGTHS, 0), &s->units[k]))
-                return false;
+            extent e = vec_own_as_level(v, xs->at[i].own[k], s->depth);
+            if (!vec_unify(v, n, s->units[k], e, vec_trap(v, n, LOOM_TRAP_LENGTHS, 0), &s->units[k])) return false;
         }
     }
     return true;
@@ -48,11 +48,11 @@ static bool inner_axes(vec *v, const loom_node *n, const val *dest, const val *x
             return vec_refuse(v, n, "a permute whose elements join arrays of different shapes");
         }
         for (uint32_t k = 0; k < d->n_own; k++) {
-            if (!vec_same_extent(d->own[k], y->own[k]))
+            if (!vec_same_extent(v, d->own[k], y->own[k]))
                 return vec_refuse(v, n, "a permute onto arrays of different shapes");
         }
         for (uint32_t k = 0; k < s->n_inner; k++) {
-            if (!vec_same_extent(d->own[rank + k], x->own[s->n_units + k])) {
+            if (!vec_same_extent(v, d->own[rank + k], x->own[s->n_units + k])) {
                 return vec_refuse(v, n, "a permute whose elements may differ in shape from those of its target");
             }
         }
@@ -62,10 +62,10 @@ static bool inner_axes(vec *v, const loom_node *n, const val *dest, const val *x
 
 static bool push_space(vec *v, const loom_node *n, const space *s, const leaf *dest, uint32_t rank) {
     for (uint32_t k = 0; k < s->n_units; k++) {
-        if (!vec_push_level(v, n, s->units[k].axis)) return false;
+        if (!vec_push_level(v, n, s->units[k])) return false;
     }
     for (uint32_t k = 0; k < s->n_inner; k++) {
-        if (!vec_push_level(v, n, dest->own[rank + k].axis)) return false;
+        if (!vec_push_level(v, n, dest->own[rank + k])) return false;
     }
     return true;
 }
@@ -121,6 +121,10 @@ static bool make_permute(vec *v, placing *p, const space *s, leaf *out) {
     const leaf *dest = &p->dest->at[0];
     loom_lexpr_id first = v->l->n_exprs;
     loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)n_values + LOOM_MAX_DEPTH + p->is->n);
+    uint32_t free_axes = p->context ? 1 : 0; /* the first one behind a context may be segmented */
+    if (dest->n_own > free_axes && vec_any_segmented(v, dest->own + free_axes, dest->n_own - free_axes)) {
+        return vec_refuse(v, p->node, "a permute onto rows that may differ in length");
+    }
     if (!push_space(v, p->node, s, dest, p->rank)) {
         v->depth = depth;
         return false;
@@ -128,20 +132,24 @@ static bool make_permute(vec *v, placing *p, const space *s, leaf *out) {
     vec_op_begin(v);
     bool ok = build_points(v, s, p->is, p->xs, p->position, results);
     vec_op_end(v);
+    if (!ok) {
+        v->depth = depth;
+        return false;
+    }
+    loom_lblock_id body = loom_lifted_block(v->l, first, 0, NULL, dest->n_own + n_values, results);
+    loom_lexpr_id end = v->l->n_exprs;
     uint64_t own = 0;
     for (uint32_t i = depth; i < v->depth; i++) own |= UINT64_C(1) << i;
-    op_axes axes = vec_order_axes(v, p->context | own, depth);
+    op_axes axes = vec_order_axes(v, p->context | own, depth), target;
     v->depth = depth;
-    if (!ok) return false;
-    op_axes target = vec_order_axes(v, p->context, depth);
-    uint32_t n_context = target.n;
-    for (uint32_t k = 0; k < dest->n_own; k++) {
-        target.level[target.n] = depth + k;
-        target.axis[target.n++] = dest->own[k].axis;
+    if (!vec_value_axes(v, p->node, p->context, dest->n_own, dest->own, &target)) return false;
+    uint32_t n_context = target.n - dest->n_own;
+    if (!n_context && loom_lifted_any_segmented(v->l, axes.n, axes.axis)) {
+        return vec_refuse(v, p->node, "a permute of rows that may differ in length");
     }
-    vec_place_axes(v, first, &axes);
+    vec_place_axes(v, first, end, &axes);
     loom_lop op = vec_plain_op(v, p->node, LOOM_LO_PERMUTE, &axes);
-    op.body = loom_lifted_block(v->l, first, 0, NULL, dest->n_own + n_values, results);
+    op.body = body;
     op.combine = p->combine;
     op.rank = dest->n_own;
     op.output = p->output;
@@ -191,12 +199,26 @@ static bool output_of(vec *v, const placing *p, uint32_t number) {
     return true;
 }
 
+/* Units in rows that differ in length are put one behind the other: the order stays. */
+static bool flatten_units(vec *v, const loom_node *n, val *is, val *xs) {
+    space s = {.depth = v->depth};
+    bool rows = is->n && is->at[0].n_own > 1 && vec_depends_on_own(v, is->at[0].own[1], 1);
+    if (!rows) return true;
+    val flat;
+    if (!unit_axes(v, n, is, xs, &s) || !vec_lift_flatten(v, n, is, &flat)) return false;
+    *is = flat;
+    if (!vec_lift_flatten(v, n, xs, &flat)) return false;
+    *xs = flat;
+    return flatten_units(v, n, is, xs);
+}
+
 bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     val dest, is, xs;
     space s = {.depth = v->depth};
     if (!vec_operand(v, f, n, 0, &dest) || !vec_operand(v, f, n, 1, &is) || !vec_operand(v, f, n, 2, &xs)) return false;
     if (dest.n == 0) return vec_refuse(v, n, "a permute of empty tuples");
+    if (!flatten_units(v, n, &is, &xs)) return false;
     placing p = {.node = n, .dest = &dest, .is = &is, .xs = &xs, .rank = n->aux, .output = LOOM_NONE};
     if (!unit_axes(v, n, &is, &xs, &s) || !inner_axes(v, n, &dest, &xs, p.rank, &s)) return false;
     uint32_t *group = LOOM_NEW_ARRAY(v->scratch, uint32_t, (size_t)dest.n + 1);
@@ -230,6 +252,41 @@ bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result) {
     }
     p.onto = onto;
     return make_permute(v, &p, &s, out);
+}
+
+/* (a, x) -> x: each place is told once. */
+static loom_lblock_id replaced(vec *v) {
+    loom_dtype types[2] = {LOOM_I64, LOOM_I64};
+    vec_op_begin(v);
+    open_block b = vec_block_open(v);
+    loom_lexpr_id x = vec_x_param(v, LOOM_I64, 1);
+    loom_lblock_id block = vec_block_close(v, b, 2, types, 1, &x);
+    vec_op_end(v);
+    return block;
+}
+
+bool vec_lift_compaction(vec *v, const loom_node *n, const val *places, extent length, extent count, val *from) {
+    leaf *dest_at, *index_at, *out, zero = vec_int_leaf(0);
+    val dest = vec_leaves_of(v, 1, &dest_at), index = vec_leaves_of(v, 1, &index_at);
+    space s = {.depth = v->depth, .n_units = 1, .units = {length}};
+    dest_at[0] = vec_replicate_leaf(v, &zero, count);
+    index_at[0] = vec_axis_leaf(length.axis, 0);
+    index_at[0].at = (source){FROM_OWN, false, 0};
+    index_at[0].n_own = 1;
+    index_at[0].own = s.units;
+    placing p = {.node = n, .dest = &dest, .is = places, .xs = &index, .rank = 1, .output = LOOM_NONE};
+    loom_lvalue_id onto;
+    p.combine = replaced(v);
+    p.builtin = LOOM_PRIM_COUNT;
+    p.context = context_of(v, &p);
+    if (!vec_canonical(v, n, &dest_at[0], p.context, &onto)) return false;
+    p.onto = &onto;
+    *from = vec_leaves_of(v, 1, &out);
+    extent *own = LOOM_NEW(v->scratch, extent);
+    *own = count;
+    if (!make_permute(v, &p, &s, out)) return false;
+    out[0].own = own;
+    return true;
 }
 
 /* ---- scatter ---- */
@@ -267,7 +324,7 @@ static bool build_choice(vec *v, void *argument, val *result) {
     val placed, dest;
     uint32_t depth = v->depth;
     for (uint32_t k = 0; k < n_own; k++) {
-        if (!vec_push_level(v, NULL, c->dest.at[0].own[k].axis)) return false;
+        if (!vec_push_level(v, NULL, c->dest.at[0].own[k])) return false;
         path[k] = vec_at_expr(vec_x_axis(v, depth + k));
     }
     bool ok =

@@ -267,10 +267,13 @@ static bool make_reduction(vec *v, const reduction *r, leaf *out, leaf *totals) 
     loom_lvalue_id *values = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, 2 * (size_t)n + 1);
     const leaf *like = &r->like[r->group[0]];
     uint64_t own = UINT64_C(1) << depth;
-    bool ok = vec_push_level(v, r->node, r->reduced.axis);
+    if (vec_any_segmented(v, like->own, like->n_own)) {
+        return vec_refuse(v, r->node, "an operator on rows that may differ in length");
+    }
+    bool ok = vec_push_level(v, r->node, r->reduced);
     for (uint32_t k = 0; ok && k < like->n_own; k++) {
         own |= UINT64_C(1) << v->depth;
-        ok = vec_push_level(v, r->node, like->own[k].axis);
+        ok = vec_push_level(v, r->node, like->own[k]);
     }
     if (!ok) {
         v->depth = depth;
@@ -283,12 +286,16 @@ static bool make_reduction(vec *v, const reduction *r, leaf *out, leaf *totals) 
     ok = ok && start_body(v, r, depth, results);
     loom_lblock_id ne = loom_lifted_block(v->l, middle, 0, NULL, n, results);
     vec_op_end(v);
+    loom_lexpr_id end = v->l->n_exprs;
     op_axes axes = vec_order_axes(v, vec_used_levels(v, first) | own, MAX_LEVELS), rest;
     v->depth = depth;
     if (!ok) return false;
-    vec_place_axes(v, first, &axes);
+    vec_place_axes(v, first, end, &axes);
     loom_lop op = vec_plain_op(v, r->node, r->kind, &axes);
     rest = without(&axes, depth, &op.reduce);
+    if (loom_lifted_any_segmented(v->l, axes.n - op.reduce - 1, axes.axis + op.reduce + 1)) {
+        return vec_refuse(v, r->node, "a fold around rows that may differ in length");
+    }
     op.body = body;
     op.ne = ne;
     op.combine = r->combine;
@@ -366,6 +373,9 @@ static bool check_shapes(vec *v, const reduction *r) {
         const leaf *s = &r->like[r->group[g]], *x = &r->array->at[r->group[g]];
         for (uint32_t k = 0; k < s->n_own; k++) {
             if (vec_known_equal(v, s->own[k], x->own[k + 1])) continue;
+            if (vec_is_segmented(v, s->own[k]) || vec_is_segmented(v, x->own[k + 1])) {
+                return vec_refuse(v, r->node, "an operator on rows that may differ in length");
+            }
             if (!names_param(v, r->combine, g) || !names_param(v, r->combine, r->n_group + g) ||
                 !only_zips(v, loom_node_body(v->p, r->node, 0))) {
                 return vec_refuse(v, r->node, "elements that may differ in shape from the neutral element");
@@ -385,14 +395,13 @@ static bool check_shapes(vec *v, const reduction *r) {
 /* The next group of states with equal axes; empty when all are done. */
 static uint32_t next_group(vec *v, const leaf *like, uint32_t n, bool *done, uint32_t *group) {
     uint32_t count = 0;
-    (void)v;
     for (uint32_t i = 0; i < n; i++) {
         if (done[i]) continue;
         bool same = true;
         if (count) {
             const leaf *a = &like[group[0]];
             same = a->n_own == like[i].n_own;
-            for (uint32_t k = 0; same && k < a->n_own; k++) same = vec_same_extent(a->own[k], like[i].own[k]);
+            for (uint32_t k = 0; same && k < a->n_own; k++) same = vec_same_extent(v, a->own[k], like[i].own[k]);
         }
         if (!same) continue;
         done[i] = true;
@@ -404,9 +413,7 @@ static uint32_t next_group(vec *v, const leaf *like, uint32_t n, bool *done, uin
 static const leaf *element_shapes(vec *v, const val *array) {
     leaf *at = LOOM_NEW_ARRAY(v->scratch, leaf, (size_t)array->n + 1);
     for (uint32_t i = 0; i < array->n; i++) {
-        at[i] = array->at[i];
-        at[i].n_own--;
-        at[i].own++;
+        at[i] = vec_drop_own(v, &array->at[i], (index_step){LOOM_NONE, false, LOOM_NONE});
     }
     return at;
 }
@@ -436,7 +443,7 @@ static bool reduce_groups(vec *v, frame *f, reduction *r, leaf *out, leaf *total
         b.flagged = r->flagged;
         if (r->flagged && !make_operator(v, &b, &r->combine)) return false;
         for (uint32_t i = 0; i < v->depth; i++) {
-            if (can_trap_in(v, r->combine) && vec_maybe_empty(v, v->levels[i])) {
+            if (can_trap_in(v, r->combine) && vec_maybe_empty(v, v->levels[i].axis)) {
                 return vec_refuse(v, r->node, "an operator that can fail under a map that may be empty");
             }
         }
@@ -483,6 +490,36 @@ bool vec_lift_fold(vec *v, frame *f, loom_node_id id, val *result) {
     if (vec_by_expressions(v, f, id, result)) return true;
     v->remark = remark;
     return false;
+}
+
+static loom_lblock_id sum_block(vec *v) {
+    loom_dtype types[2] = {LOOM_I64, LOOM_I64};
+    vec_op_begin(v);
+    open_block b = vec_block_open(v);
+    loom_lexpr_id args[2] = {vec_x_param(v, LOOM_I64, 0), vec_x_param(v, LOOM_I64, 1)};
+    loom_lexpr_id sum = vec_x_prim(v, LOOM_PRIM_ADD, LOOM_I64, args, LOOM_NONE);
+    loom_lblock_id block = vec_block_close(v, b, 2, types, 1, &sum);
+    vec_op_end(v);
+    return block;
+}
+
+bool vec_lift_sums(vec *v, const loom_node *n, const val *numbers, extent length, leaf *sums, leaf *total) {
+    leaf *zero;
+    val start = vec_leaves_of(v, 1, &zero);
+    uint32_t group = 0;
+    zero[0] = vec_int_leaf(0);
+    reduction r = {.node = n,
+                   .kind = sums ? LOOM_LO_SCAN : LOOM_LO_REDUCE,
+                   .scan = LOOM_SCAN_TOTAL,
+                   .reduced = length,
+                   .array = numbers,
+                   .like = start.at,
+                   .start = &start,
+                   .group = &group,
+                   .n_group = 1};
+    r.combine = sum_block(v);
+    r.builtin = vec_builtin_of(v, r.combine);
+    return sums ? make_reduction(v, &r, sums, total) : make_reduction(v, &r, total, NULL);
 }
 
 bool vec_lift_scan(vec *v, frame *f, loom_node_id id, val *result) {

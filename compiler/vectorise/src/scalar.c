@@ -166,7 +166,7 @@ static bool probe_branch(vec *v, const loom_body *b, frame *f, val *x) {
     return ok;
 }
 
-/* Extents that both branches agree on; only axes outlive the probe. */
+/* Extents as far as both branches agree on them; only axes outlive the probe. */
 static bool shape_of_branches(vec *v, frame *f, const loom_node *n, val *like) {
     val a, b;
     leaf *at;
@@ -182,12 +182,13 @@ static bool shape_of_branches(vec *v, frame *f, const loom_node *n, val *like) {
     for (uint32_t i = 0; i < count; i++) {
         at[i] = (leaf){.kind = LEAF_PULL, .dtype = types[i].dtype, .n_own = types[i].depth, .site = LOOM_NONE};
         if (!types[i].depth) continue;
-        at[i].own = a.at[i].own;
+        extent *own = LOOM_NEW_ARRAY(v->scratch, extent, types[i].depth);
         for (uint32_t k = 0; k < types[i].depth; k++) {
-            if (a.at[i].own[k].axis == LOOM_NONE || !vec_same_extent(a.at[i].own[k], b.at[i].own[k])) {
-                return vec_refuse(v, n, "branches whose arrays may differ in shape");
-            }
+            own[k] = a.at[i].own[k];
+            bool same = vec_is_settled(v, own[k]) && vec_same_extent(v, own[k], b.at[i].own[k]);
+            if (!same) own[k] = (extent){.axis = LOOM_NONE, .expr = LOOM_NONE};
         }
+        at[i].own = own;
     }
     return true;
 }
@@ -426,7 +427,7 @@ static bool is_unknown(vec *v, frame *f, const loom_node *n, val *result) {
     *result = vec_leaves_of(v, vec_leaf_count(v, n->type), &at);
     for (uint32_t i = 0; i < result->n; i++) {
         extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)types[i].depth + 1);
-        for (uint32_t k = 0; k < types[i].depth; k++) own[k] = (extent){LOOM_NONE, LOOM_NONE};
+        for (uint32_t k = 0; k < types[i].depth; k++) own[k] = (extent){.axis = LOOM_NONE, .expr = LOOM_NONE};
         at[i] = (leaf){.kind = LEAF_BAD, .dtype = types[i].dtype, .n_own = types[i].depth, .own = own};
         at[i].why = "an operator that joins arrays of different shapes";
     }

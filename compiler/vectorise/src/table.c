@@ -11,7 +11,8 @@ mark vec_mark_here(const vec *v) {
                   l->n_ops,
                   l->n_sites,
                   (uint32_t)v->shared.count,
-                  (uint32_t)v->equal.count};
+                  (uint32_t)v->equal.count,
+                  (uint32_t)v->segments.count};
 }
 
 void vec_close_scope(vec *v, mark m) {
@@ -20,11 +21,13 @@ void vec_close_scope(vec *v, mark m) {
         v->shared_heads[s->hash & 4095] = s->next;
     }
     v->equal.count = m.n_equal;
+    v->segments.count = m.n_segments;
 }
 
 void vec_roll_back(vec *v, mark m) {
     loom_lifted *l = v->l;
     vec_close_scope(v, m);
+    v->lost = false;
     l->n_axes = m.n_axes;
     l->n_values = m.n_values;
     l->n_exprs = m.n_exprs;

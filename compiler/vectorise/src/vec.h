@@ -40,11 +40,20 @@ typedef struct source {
 } source;
 
 /* An own axis: an axis, or an expression of the operation under construction, or (both LOOM_NONE) not known before the
- * axes before it have been indexed. */
+ * axes before it have been indexed. Which of its lengths counts, where the axis is segmented, is told by `sources`, one
+ * for each axis of the lengths, as for a leaf; the own axes that they name are those of the leaf that has the extent.
+ */
 typedef struct extent {
     loom_axis_id axis;
     loom_lexpr_id expr;
+    const source *sources;
 } extent;
+
+/* A level of the context. */
+typedef struct level {
+    loom_axis_id axis;
+    const uint32_t *parents; /* SEGMENTED: the levels that its lengths run over, by their axes */
+} level;
 
 typedef enum leaf_kind {
     LEAF_CONST,  /* imm */
@@ -123,11 +132,13 @@ typedef struct closure {
     const val *operands;
     uint32_t n_operands;
     const extent *extents; /* of operands or of the result, by kind */
+    const val *shape;      /* ARRAY, CONCAT: what all parts have in common */
     uint32_t n_bound, n_wanted;
     const index_step *bound;
     loom_lexpr_id condition;
     thunk either[2];
     bool checked; /* operands are indexed with checks, though the index is in range of the result */
+    bool proven;  /* GATHER: its indices are in range */
     loom_lsite_id site;
     uint32_t loop_depth;
     /* The last element pulled, while the block in which it was made is open. */
@@ -137,7 +148,7 @@ typedef struct closure {
 } closure;
 
 typedef struct mark {
-    uint32_t n_axes, n_values, n_exprs, n_args, n_blocks, n_ops, n_sites, n_shared, n_equal;
+    uint32_t n_axes, n_values, n_exprs, n_args, n_blocks, n_ops, n_sites, n_shared, n_equal, n_segments;
 } mark;
 
 typedef struct leaf_type {
@@ -154,7 +165,7 @@ typedef struct vec {
     const loom_vectorise_request *request;
     const loom_program *p;
     loom_lifted *l;
-    loom_axis_id levels[MAX_LEVELS];
+    level levels[MAX_LEVELS];
     uint32_t depth;
     bool in_op;
     bool elementwise; /* the body of an elementwise operator is being evaluated: only parameters and constants */
@@ -164,6 +175,7 @@ typedef struct vec {
     LOOM_VEC(uint32_t) open; /* serial numbers of the open blocks of expressions */
     uint32_t serial;
     const char *remark;
+    bool lost; /* an extent was asked for outside of the rows that it differs between: nothing made since can be used */
     uint64_t steps, max_steps;
     /* per body: its own nodes, without those of inner bodies */
     own_nodes *own;
@@ -175,8 +187,9 @@ typedef struct vec {
     LOOM_VEC(struct shared) shared;
     uint32_t *shared_heads;
     LOOM_VEC(struct equal_axes) equal;
-    uint32_t inner_depth;   /* LOOPs and IFs around, outside of operations */
-    struct target *targets; /* PERMUTE nodes that are results */
+    LOOM_VEC(loom_axis_id) segments; /* segmented axes in scope */
+    uint32_t inner_depth;            /* LOOPs and IFs around, outside of operations */
+    struct target *targets;          /* PERMUTE nodes that are results */
     uint32_t n_targets;
 } vec;
 
@@ -218,14 +231,38 @@ bool vec_is_view(const leaf *x);  /* renaming sources suffices: no expression, n
 bool vec_is_scalar(const val *x); /* no leaf has own axes */
 bool vec_is_int(const leaf *x, int64_t *value);
 bool vec_is_unknown(extent e);
-bool vec_same_extent(extent a, extent b);
-leaf vec_bind_level(vec *v, const leaf *x, uint32_t level);                      /* own axis 0 becomes the level */
-leaf vec_unbind_level(vec *v, const leaf *x, uint32_t level, loom_axis_id axis); /* and back */
+bool vec_same_extent(const vec *v, extent a, extent b);
+leaf vec_bind_level(vec *v, const leaf *x, uint32_t level);             /* own axis 0 becomes the level */
+leaf vec_unbind_level(vec *v, const leaf *x, uint32_t level, extent e); /* and back; e: of the level */
+leaf vec_drop_own(vec *v, const leaf *x, index_step at); /* the own axes without the first, which is indexed */
 leaf vec_replicate_leaf(vec *v, const leaf *x, extent e);
 leaf vec_transpose_leaf(vec *v, const leaf *x, extent outer);
 leaf vec_with_own(vec *v, const leaf *x, uint32_t k, extent e);
 uint64_t vec_level_mask(const vec *v, const leaf *x);
 bool vec_maybe_empty(const vec *v, loom_axis_id axis);
+
+/* segment.c: axes whose extent differs from row to row */
+bool vec_is_segmented(const vec *v, extent e);
+bool vec_any_segmented(const vec *v, const extent *own, uint32_t n);
+/* Own axes whose extent depends on one of the first n. */
+bool vec_depends_on_own(const vec *v, extent e, uint32_t n);
+/* The extent of the level. */
+extent vec_level_extent(vec *v, uint32_t level);
+bool vec_is_level(const vec *v, uint32_t level, extent e);
+/* The extent of an own axis where the own axes before it are the levels from `base` on. */
+extent vec_own_as_level(vec *v, extent e, uint32_t base);
+/* Known, and no expression stands in it. */
+bool vec_is_settled(const vec *v, extent e);
+/* Axis of the lengths that a leaf without own axes is, or that it is along `own` (its own axes). */
+extent vec_segments(vec *v, const leaf *lengths);
+/* The same of lengths that have one already. */
+extent vec_segments_of(vec *v, const leaf *lengths);
+/* Whether the extents are those of the same rows of lengths over as many axes. */
+bool vec_same_rows(const vec *v, extent a, extent b);
+/* The mask with all levels that extents of levels in it depend on. */
+uint64_t vec_close_mask(const vec *v, uint64_t mask);
+uint64_t vec_parent_mask(const vec *v, uint32_t level);
+loom_lexpr_id vec_x_total(vec *v, loom_axis_id axis);
 
 /* emit.c: expressions and operations */
 loom_lexpr_id vec_x_const(vec *v, loom_dtype t, loom_scalar s);
@@ -260,7 +297,7 @@ bool vec_copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, lo
 bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, loom_trap_text text);
 /* Levels of the context that are not in `used` and may be empty; and the condition that none of them is. */
 uint64_t vec_unguarded(const vec *v, uint64_t used);
-loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask);
+loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask, uint64_t used);
 typedef struct op_axes {
     uint32_t n;
     uint32_t level[MAX_LEVELS];
@@ -271,15 +308,24 @@ void vec_op_end(vec *v);                       /* ... to here */
 void vec_forget_exprs(vec *v, mark m);         /* roll back expressions, blocks and sites, but not axes */
 bool vec_is_free(const vec *v, const leaf *x); /* a view that names no expression */
 uint64_t vec_used_levels(const vec *v, loom_lexpr_id first);
-op_axes vec_order_axes(const vec *v, uint64_t mask, uint32_t n_fixed); /* levels from n_fixed on keep their order */
-void vec_place_axes(vec *v, loom_lexpr_id first, const op_axes *axes); /* AXIS: level to position */
+/* Levels from n_fixed on keep their order. Segmented axes become those of all axes before them; this may make
+ * operations, and so expressions: blocks that are under construction are to be closed before. */
+op_axes vec_order_axes(vec *v, uint64_t mask, uint32_t n_fixed);
+/* The same with the own axes of a leaf behind them; refuses what cannot be known. */
+bool vec_value_axes(vec *v, const loom_node *n, uint64_t mask, uint32_t n_own, const extent *own, op_axes *axes);
+void vec_place_axes(vec *v, loom_lexpr_id first, loom_lexpr_id end, const op_axes *axes); /* AXIS: level to position */
 leaf vec_result_leaf(vec *v, loom_lvalue_id value, const op_axes *axes, uint32_t n_own, const extent *own);
+/* The value of an i64 expression over some axes, whose AXIS name positions; made once. */
+loom_lvalue_id vec_share_compute(vec *v, loom_lexpr_id first, const op_axes *axes, loom_lexpr_id e);
 loom_lop vec_plain_op(const vec *v, const loom_node *n, loom_lop_kind kind, const op_axes *axes);
 loom_lvalue_id vec_new_value(vec *v, const loom_node *n, loom_dtype t, const op_axes *axes); /* of the next operation */
 loom_lexpr vec_plain_expr(loom_lexpr_kind kind, loom_dtype t);
-bool vec_push_level(vec *v, const loom_node *n, loom_axis_id axis);
+bool vec_push_level(vec *v, const loom_node *n, extent e);
+/* Own axes [0, n_own) of a leaf as levels behind the present ones. */
+bool vec_push_own(vec *v, const loom_node *n, const extent *own, uint32_t n_own);
 
 /* extent.c */
+extent vec_count_extent(vec *v, const leaf *x); /* not negative, whoever sees to that */
 bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e);
 bool vec_unify(vec *v, const loom_node *n, extent a, extent b, loom_trap_text text, extent *e);
 bool vec_common_length(vec *v, const loom_node *n, const val *xs, uint32_t n_xs, extent *e);
@@ -328,6 +374,15 @@ uint16_t vec_builtin_of(const vec *v, loom_lblock_id combine);
 bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_scatter(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_fft(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_lift_filter(vec *v, frame *f, loom_node_id id, val *result);
+/* Exclusive sums of an i64 array along its axis, and the total; sums: NULL where the total alone is wanted. */
+bool vec_lift_sums(vec *v, const loom_node *n, const val *numbers, extent length, leaf *sums, leaf *total);
+/* The array with i at places[i], where that is not negative: all places in [0, count) are told once. */
+bool vec_lift_compaction(vec *v, const loom_node *n, const val *places, extent length, extent count, val *from);
+/* Rows that differ in length, one behind the other. */
+bool vec_lift_flatten(vec *v, const loom_node *n, const val *xs, val *result);
+/* xs[from[i]], where from is known to be in range. */
+bool vec_lift_choice(vec *v, const loom_node *n, const val *xs, const val *from, val *result);
 bool vec_lift_if(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result);
 

@@ -21,7 +21,7 @@ typedef struct param_fill {
     const loom_graph_leaf *leaves; /* names */
     uint32_t at;                   /* the next leaf */
     leaf *out;
-    loom_axis_id axes[LOOM_MAX_DEPTH];
+    extent own[LOOM_MAX_DEPTH];
     const char *bad;
 } param_fill;
 
@@ -43,7 +43,11 @@ static void fill_leaf(param_fill *p, const loom_type *type, uint32_t depth) {
     uint32_t i = p->at++;
     leaf *x = &p->out[i];
     extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)depth + 1);
-    for (uint32_t k = 0; k < depth; k++) own[k] = (extent){p->axes[k], LOOM_NONE};
+    loom_axis_id axes[LOOM_MAX_DEPTH];
+    for (uint32_t k = 0; k < depth; k++) {
+        own[k] = p->own[k];
+        axes[k] = own[k].axis;
+    }
     *x = (leaf){.kind = LEAF_VALUE, .dtype = type->dtype, .n_own = depth, .own = own, .site = LOOM_NONE};
     if (p->bad) {
         x->kind = LEAF_BAD;
@@ -57,7 +61,7 @@ static void fill_leaf(param_fill *p, const loom_type *type, uint32_t depth) {
                                                   .index = p->index,
                                                   .leaf = i,
                                                   .n_axes = depth - skip,
-                                                  .axes = p->axes + skip,
+                                                  .axes = axes + skip,
                                                   .op = LOOM_NONE,
                                                   .name = leaf_name(p, i)});
     source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)depth + 1);
@@ -75,22 +79,53 @@ static int64_t shape_extent(const param_fill *p, uint32_t i, uint32_t depth) {
     return p->shapes[i].extents[depth - (constant ? 1 : 0)];
 }
 
-/* Extent of a level that the leaves from `at` on share, by their shapes. */
-static loom_axis_id level_axis(param_fill *p, uint32_t depth, uint32_t n_below) {
+static extent of_axis(loom_axis_id axis) {
+    return (extent){.axis = axis, .expr = LOOM_NONE};
+}
+
+/* Rows that differ in length: their lengths come with the first leaf that has them, for all that share the level. */
+static extent rows_axis(param_fill *p, uint32_t depth) {
     vec *v = p->v;
-    if (is_stream(p) && depth == 0) return loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_CHUNK});
+    loom_axis_id axes[LOOM_MAX_DEPTH];
+    source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)depth + 1);
+    for (uint32_t k = 0; k < depth; k++) {
+        axes[k] = p->own[k].axis;
+        s[k] = (source){FROM_OWN, false, k};
+    }
+    loom_lvalue lengths = {.dtype = LOOM_I64,
+                           .source = p->source,
+                           .index = p->index,
+                           .leaf = p->at,
+                           .lengths_of = depth,
+                           .n_axes = depth,
+                           .axes = axes,
+                           .op = LOOM_NONE,
+                           .name = leaf_name(p, p->at)};
+    leaf x = {.kind = LEAF_VALUE, .dtype = LOOM_I64, .sources = s, .site = LOOM_NONE};
+    x.id = loom_lifted_value(v->l, lengths);
+    return vec_segments(v, &x);
+}
+
+/* Extent of a level that the leaves from `at` on share, by their shapes. */
+static extent level_axis(param_fill *p, uint32_t depth, uint32_t n_below) {
+    vec *v = p->v;
+    if (is_stream(p) && depth == 0) return of_axis(loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_CHUNK}));
     int64_t extent = shape_extent(p, p->at, depth);
+    bool constant = is_stream(p) && p->shapes[p->at].constant, same = true;
     for (uint32_t i = 1; i < n_below; i++) {
+        same = same && (is_stream(p) && p->shapes[p->at + i].constant) == constant;
         if (shape_extent(p, p->at + i, depth) != extent) extent = LOOM_IRREGULAR;
     }
+    if (extent < 0 && depth > 0 && !constant && same) return rows_axis(p, depth);
     if (extent < 0) {
         p->bad = vec_copy_text(v, "%s is irregular: its rows differ in length",
                                leaf_of(p, p->known_as && *p->known_as ? p->known_as : p->name, p->at));
-        return loom_lifted_const_axis(v->l, 0);
+        return of_axis(loom_lifted_const_axis(v->l, 0));
     }
-    if (extent <= SPECIALISE) return loom_lifted_const_axis(v->l, extent);
+    if (extent <= SPECIALISE) return of_axis(loom_lifted_const_axis(v->l, extent));
     uint32_t level = depth - (is_stream(p) ? 1 : 0);
-    return loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_INPUT, .value = v->l->n_values, .level = level});
+    return of_axis(
+        loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_INPUT, .value = v->l->n_values, .level = level}));
 }
 
 static void fill_type(param_fill *p, loom_type_id id, uint32_t depth) {
@@ -109,7 +144,7 @@ static void fill_type(param_fill *p, loom_type_id id, uint32_t depth) {
     if (depth == LOOM_MAX_DEPTH) {
         p->bad = "arrays are nested too deep";
     } else {
-        p->axes[depth] = level_axis(p, depth, below);
+        p->own[depth] = level_axis(p, depth, below);
     }
     fill_type(p, type->element, depth + 1);
     p->bad = bad;
@@ -227,7 +262,8 @@ static bool merge_block(vec *v, const stage_args *s, const loom_graph_output *g,
     for (uint32_t i = 0; i < x->n; i++) {
         group[i] = i;
         bool same = x->at[i].n_own == x->at[0].n_own;
-        for (uint32_t k = 0; same && k < x->at[i].n_own; k++) same = vec_same_extent(x->at[i].own[k], x->at[0].own[k]);
+        for (uint32_t k = 0; same && k < x->at[i].n_own; k++)
+            same = vec_same_extent(v, x->at[i].own[k], x->at[0].own[k]);
         if (!same) return vec_refuse(v, n, "partial results whose parts differ in shape");
     }
     return vec_combine_merge(v, n, b, s->args, s->stage->n_inputs, x->at, x->n, group, &o->combine);
@@ -237,6 +273,11 @@ static bool fold_output(vec *v, const stage_args *s, const loom_graph_output *g,
     loom_scalar *neutral = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)x->n + 1);
     loom_axis_id *axes = LOOM_NEW_ARRAY(v->arena, loom_axis_id, LOOM_MAX_DEPTH);
     if (x->n == 0 || g->merge == LOOM_NONE_FUNCTION) return vec_refuse(v, NULL, "a fold without a result to merge");
+    for (uint32_t i = 0; i < x->n; i++) {
+        if (vec_any_segmented(v, x->at[i].own, x->at[i].n_own)) {
+            return vec_refuse(v, NULL, "partial results whose rows may differ in length");
+        }
+    }
     if (!merge_block(v, s, g, x, o)) return false;
     uint16_t builtin = vec_builtin_of(v, o->combine);
     for (uint32_t i = 0; i < x->n; i++) {
@@ -249,8 +290,11 @@ static bool fold_output(vec *v, const stage_args *s, const loom_graph_output *g,
     return true;
 }
 
+/* One for each element of the stream, or for each that a filter has kept. */
 static bool is_chunk(const vec *v, const leaf *x) {
-    return x->n_own && v->l->axes[x->own[0].axis].kind == LOOM_AXIS_CHUNK;
+    if (!x->n_own || x->own[0].axis == LOOM_NONE) return false;
+    loom_axis_kind kind = v->l->axes[x->own[0].axis].kind;
+    return kind == LOOM_AXIS_CHUNK || kind == LOOM_AXIS_SCALAR;
 }
 
 /* Values that outputs take over must be made by an operation and belong to one output only. */
@@ -317,6 +361,7 @@ static loom_status *run(vec *v, stage_args *s, bool *ok) {
     find_targets(v, s);
     val result;
     *ok = vec_lift_body(v, s->body, s->args, NULL, &result) && make_outputs(v, s, &result);
+    if (*ok && v->lost) *ok = vec_refuse(v, NULL, "the extent of rows that may differ in length");
     return NULL;
 }
 

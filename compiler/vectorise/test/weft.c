@@ -20,10 +20,61 @@ static void store(loom_leaf *leaf, int64_t i, double re, double im) {
     loom_scalar_store(leaf->dtype, s, (char *)leaf->data + (size_t)i * loom_dtype_size(leaf->dtype));
 }
 
+typedef struct levels {
+    uint32_t depth;
+    int64_t extents[LOOM_MAX_DEPTH], *lengths[LOOM_MAX_DEPTH], lists;
+} levels;
+
+static void add_lengths(levels *s, int64_t length, int64_t at) {
+    int64_t *all = s->lengths[s->depth];
+    s->lengths[s->depth] = loom_xrealloc(all, (size_t)(at + 1) * sizeof *all);
+    s->lengths[s->depth][at] = length;
+}
+
+/* After "x" or the type: an extent, or lengths in brackets, one for each list so far. */
+static const char *parse_level(const char *at, levels *s) {
+    char *end;
+    int64_t below = 0;
+    if (*at != '[') {
+        s->extents[s->depth] = strtoll(at, &end, 10);
+        s->lists *= s->extents[s->depth++];
+        return end;
+    }
+    for (int64_t i = 0; i < s->lists; i++) {
+        int64_t length = strtoll(at + 1, &end, 10);
+        add_lengths(s, length, i);
+        below += length;
+        at = end;
+    }
+    if (!s->lists) at++;
+    LOOM_CHECK(*at == ']');
+    s->extents[s->depth++] = LOOM_IRREGULAR;
+    s->lists = below;
+    return at + 1;
+}
+
+static void make_leaf(loom_leaf *leaf, const char *name, loom_dtype t, const levels *s) {
+    LOOM_OK(loom_leaf_init(leaf, name, t, 1, &s->lists, UINT64_C(1) << 28));
+    leaf->depth = s->depth;
+    int64_t lists = 1;
+    for (uint32_t k = 0; k < s->depth; k++) {
+        leaf->extents[k] = lists ? s->extents[k] : 0;
+        leaf->n_lengths[k] = lists;
+        if (s->extents[k] == LOOM_IRREGULAR) {
+            leaf->extents[k] = LOOM_IRREGULAR;
+            leaf->lengths[k] = s->lengths[k] ? s->lengths[k] : loom_xcalloc(1, sizeof(int64_t));
+            int64_t below = 0;
+            for (int64_t i = 0; i < lists; i++) below += leaf->lengths[k][i];
+            lists = below;
+        } else {
+            lists *= leaf->extents[k];
+        }
+    }
+}
+
 static const char *parse_leaf(const char *at, loom_leaf *leaf, const char *name, bool *constant) {
     char type[8] = "";
-    int64_t extents[LOOM_MAX_DEPTH];
-    uint32_t depth = 0;
+    levels s = {.lists = 1};
     int n = 0;
     while (*at == ' ') at++;
     *constant = *at == '!';
@@ -33,17 +84,15 @@ static const char *parse_leaf(const char *at, loom_leaf *leaf, const char *name,
     loom_dtype t;
     LOOM_CHECK(loom_dtype_parse(type, &t));
     while (*at == ' ' || *at == 'x') {
-        char *end;
         at++;
-        if (*at < '0' || *at > '9') break;
-        extents[depth++] = strtoll(at, &end, 10);
-        at = end;
+        if ((*at < '0' || *at > '9') && *at != '[') break;
+        at = parse_level(at, &s);
     }
-    LOOM_OK(loom_leaf_init(leaf, name, t, depth, extents, UINT64_C(1) << 28));
+    make_leaf(leaf, name, t, &s);
     while (*at == ' ') at++;
     bool given = *at == '=';
     if (given) at++;
-    int64_t period = *constant && extents[0] ? leaf->n_data / extents[0] : leaf->n_data;
+    int64_t period = *constant && s.extents[0] ? leaf->n_data / s.extents[0] : leaf->n_data;
     for (int64_t i = 0; i < leaf->n_data; i++) {
         double x = pattern(i % period, t);
         if (given) {
@@ -169,12 +218,20 @@ static void same_leaf(const machine *m, const loom_leaf *a, const loom_leaf *b) 
     const char *name = m->c->name;
     if (a->dtype != b->dtype || a->depth != b->depth)
         loom_test_fail(__FILE__, __LINE__, "%s: leaf %s of another type", name, b->name);
+    int64_t lists = 1;
     for (uint32_t k = 0; k < a->depth; k++) {
-        if (a->extents[k] != b->extents[k]) {
-            loom_test_fail(__FILE__, __LINE__, "%s: extent %u of %s is %lld, expected %lld", name, k, b->name,
-                           (long long)a->extents[k], (long long)b->extents[k]);
+        int64_t below = 0;
+        for (int64_t i = 0; i < lists; i++) {
+            int64_t x = a->lengths[k] ? a->lengths[k][i] : a->extents[k];
+            int64_t y = b->lengths[k] ? b->lengths[k][i] : b->extents[k];
+            below += y;
+            if (x == y) continue;
+            loom_test_fail(__FILE__, __LINE__, "%s: extent %u of %s is %lld, expected %lld (list %lld)", name, k,
+                           b->name, (long long)x, (long long)y, (long long)i);
         }
+        lists = below;
     }
+    LOOM_CHECK_EQ_INT(a->n_data, b->n_data);
     size_t size = loom_dtype_size(a->dtype);
     for (int64_t i = 0; i < a->n_data; i++) {
         loom_scalar x = loom_scalar_load(a->dtype, (const char *)a->data + (size_t)i * size);
@@ -192,8 +249,15 @@ static loom_value *part(const loom_value *v, uint32_t from, uint32_t n) {
     LOOM_OK(loom_value_create(n, &x));
     for (uint32_t i = 0; i < n; i++) {
         const loom_leaf *leaf = &v->leaves[from + i];
-        if (!loom_leaf_is_regular(leaf)) loom_test_fail(__FILE__, __LINE__, "an irregular value between stages");
-        LOOM_OK(loom_leaf_init(&x->leaves[i], leaf->name, leaf->dtype, leaf->depth, leaf->extents, UINT64_C(1) << 30));
+        levels s = {.depth = leaf->depth, .lists = leaf->n_data};
+        for (uint32_t k = 0; k < leaf->depth; k++) {
+            s.extents[k] = leaf->extents[k];
+            for (int64_t j = 0; leaf->lengths[k] && j < leaf->n_lengths[k]; j++) {
+                s.lengths[k] = loom_xrealloc(s.lengths[k], (size_t)(j + 1) * sizeof(int64_t));
+                s.lengths[k][j] = leaf->lengths[k][j];
+            }
+        }
+        make_leaf(&x->leaves[i], leaf->name, leaf->dtype, &s);
         if (leaf->n_data) memcpy(x->leaves[i].data, leaf->data, (size_t)leaf->n_data * loom_dtype_size(leaf->dtype));
     }
     return x;

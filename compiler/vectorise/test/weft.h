@@ -2,6 +2,7 @@
 #ifndef LOOM_VECTORISE_TEST_WEFT_H
 #define LOOM_VECTORISE_TEST_WEFT_H
 
+#include "common/buffer.h"
 #include "compiler/vectorise/eval.h"
 #include "compiler/vectorise/vectorise.h"
 #include "loom_test.h"
@@ -16,7 +17,8 @@ typedef enum weft_expect {
 } weft_expect;
 
 /* One argument: text of extents and numbers, as "f64 3x2" (filled with numbers that differ), "i64 = 5", "i64 4 = 1 2 3
- * 4". A record or tuple is several, joined by ';'. '!' before a type: constant in the segment (streams only). */
+ * 4"; "f64 3x[2 0 5]": rows of these lengths. A record or tuple is several, joined by ';'. '!' before a type: constant
+ * in the segment (streams only). */
 typedef struct weft_case {
     const char *name, *text;
     const char *arguments[8];

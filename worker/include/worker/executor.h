@@ -47,11 +47,15 @@ typedef struct loom_run_description {
     bool inputs_may_go;        /* by loom_run_move_inputs: short chunks for lack of memory are refused until then */
     uint32_t n_constants;
     loom_value *const *constants; /* per stream: the segment's constant fields (leaves with names), or NULL */
+    struct loom_run *content;     /* another run of the stage, whose accumulator moves to this one; NULL: none */
 } loom_run_description;
 
 LOOM_MUST_USE loom_status *loom_run_create(loom_executor *executor, const loom_run_description *description,
                                            loom_run **run);
 void loom_run_destroy(loom_run *run);
+/* All that is in the accumulator of another run of the same stage (for another class of segments), which is then empty,
+ * as this one was. */
+void loom_run_take_content(loom_run *run, loom_run *from);
 /* The same inputs, which are elsewhere now; takes references, also where it fails. NULL: they stay where they are. */
 LOOM_MUST_USE loom_status *loom_run_move_inputs(loom_run *run, loom_value *const *inputs);
 

@@ -116,7 +116,8 @@ static loom_status *open_inputs(loom_control *c, const loom_work_run *run, loom_
     return status;
 }
 
-static loom_status *create_run(loom_control *c, loom_work_run *run) {
+/* `content`: a run that has what is in the accumulator, or NULL. */
+static loom_status *create_run(loom_control *c, loom_work_run *run, const loom_work_run *content) {
     LOOM_TRY(gather_constants(c, run));
     loom_value **inputs;
     LOOM_TRY(open_inputs(c, run, &inputs));
@@ -132,7 +133,8 @@ static loom_status *create_run(loom_control *c, loom_work_run *run) {
                                         .inputs = inputs,
                                         .inputs_may_go = loom_inputs_stay(c, run),
                                         .n_constants = run->n_streams,
-                                        .constants = run->constants};
+                                        .constants = run->constants,
+                                        .content = content ? content->run : NULL};
     loom_status *status = loom_run_create(c->executor, &description, &run->run);
     unref_all(inputs, run->n_inputs);
     if (status) return status;
@@ -174,8 +176,8 @@ static bool has_room_now(loom_control *c, const loom_work_run *run, loom_status 
 
 /* What computes; where there is none yet it is made. */
 static loom_status *ready_run(loom_control *c, loom_work_run *run) {
-    loom_status *status = run->run ? NULL : create_run(c, run);
-    return has_room_now(c, run, status) ? create_run(c, run) : status;
+    loom_status *status = run->run ? NULL : create_run(c, run, NULL);
+    return has_room_now(c, run, status) ? create_run(c, run, NULL) : status;
 }
 
 static void forget_times(loom_work_run *run) {
@@ -216,6 +218,70 @@ static void forget_content(loom_work_run *run) {
 
 static bool same_epoch(const Wire__Epoch *a, const Wire__Epoch *b) {
     return a->incarnation == b->incarnation && a->counter == b->counter;
+}
+
+/* ---- one accumulator for all classes of segments ---- */
+
+static bool same_stage(const loom_work_run *a, const loom_work_run *b) {
+    return a->job == b->job && a->stage == b->stage;
+}
+
+/* The run of the stage that has what is in an epoch; NULL: there is none. */
+static loom_work_run *holder_of(const loom_control *c, const loom_work_run *run, const Wire__Epoch *epoch) {
+    for (loom_work_run *other = c->made; other; other = other->next_made) {
+        if (other->epoch.counter && same_stage(other, run) && same_epoch(&other->epoch, epoch)) return other;
+    }
+    return NULL;
+}
+
+/* What was fenced while nobody asked for it: of other epochs, as there is one at a time. */
+static void drop_stale(loom_control *c, const loom_work_run *run, const Wire__Epoch *epoch) {
+    bool shared = loom_stage_adds_up(stage_of(run));
+    for (loom_work_run *other = c->made, *next; other; other = next) {
+        next = other->next_made;
+        bool its = other == run || (shared && same_stage(other, run));
+        if (its && other->epoch.counter && !same_epoch(&other->epoch, epoch)) drop_run(other);
+    }
+}
+
+/* The blocks of `from` are in `run` now, and count as its own. */
+static void move_folded(loom_work_run *from, loom_work_run *run) {
+    free(run->folded);
+    run->folded = from->folded;
+    run->n_folded = from->n_folded;
+    run->folded_capacity = from->folded_capacity;
+    from->folded = NULL;
+    from->n_folded = from->folded_capacity = 0;
+    from->epoch.counter = 0;
+}
+
+/* Where memory lacks beside the accumulator, or the run cannot be made, what was in there is lost with it: then the
+ * daemon misses its blocks. */
+static loom_status *make_with_content(loom_control *c, loom_work_run *run, loom_work_run *from) {
+    loom_status *status = create_run(c, run, from);
+    if (status) {
+        forget_content(from);
+        from->epoch.counter = 0;
+        return status;
+    }
+    move_folded(from, run);
+    return NULL;
+}
+
+/* The run, with all that is in the epoch. */
+static loom_status *ready_for(loom_control *c, loom_work_run *run, const Wire__Epoch *epoch) {
+    drop_stale(c, run, epoch);
+    loom_work_run *from = holder_of(c, run, epoch);
+    if (!from || from == run) {
+        LOOM_TRY(ready_run(c, run));
+    } else if (run->run) {
+        loom_run_take_content(run->run, from->run);
+        move_folded(from, run);
+    } else {
+        LOOM_TRY(make_with_content(c, run, from));
+    }
+    run->epoch = *epoch;
+    return NULL;
 }
 
 /* ---- answers ---- */
@@ -419,10 +485,7 @@ static loom_status *fold_chunk(loom_control *c, loom_item *item, loom_chunk *chu
 
 static loom_status *fold(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_work_run *run = item->run;
-    /* What is in there of another epoch was fenced: nobody asked for it while it was current. */
-    if (run->epoch.counter && !same_epoch(&run->epoch, &item->epoch)) drop_run(run);
-    LOOM_TRY(ready_run(c, run));
-    run->epoch = item->epoch;
+    LOOM_TRY(ready_for(c, run, &item->epoch));
     while (atomic_load(&item->folded) < item->n_blocks) {
         loom_chunk *chunk = wait_chunk(c, item, o);
         if (!chunk) return no_chunk(c, item);
@@ -610,7 +673,7 @@ static loom_status *put_output(loom_control *c, const loom_item *item, uint32_t 
 
 static loom_status *try_array(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_work_run *run = item->run;
-    if (!run->run) LOOM_TRY(create_run(c, run));
+    if (!run->run) LOOM_TRY(create_run(c, run, NULL));
     uint32_t n = stage_of(run)->n_outputs;
     loom_value **outputs = loom_xcalloc((size_t)n + 1, sizeof *outputs);
     puller p = {c, item, o};
@@ -666,9 +729,11 @@ static void do_item(loom_control *c, loom_item *item, bool skip) {
     case LOOM_ITEM_TASK:
         if (!skip) run_task(c, item);
         break;
-    case LOOM_ITEM_DROP:
-        if (same_epoch(&item->run->epoch, &item->epoch)) drop_run(item->run);
+    case LOOM_ITEM_DROP: {
+        loom_work_run *holder = holder_of(c, item->run, &item->epoch);
+        if (holder) drop_run(holder);
         break;
+    }
     case LOOM_ITEM_CLOSE_RUN:
         loom_residents_read(c, item->run);
         loom_work_run_free(item->run);

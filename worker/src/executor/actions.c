@@ -243,6 +243,10 @@ static loom_status *check_present(const loom_engine *engine, const loom_plan_act
     switch (action->kind) {
     case LOOM_ACT_FFT:
     case LOOM_ACT_COPY: LOOM_TRY(missing(engine, action->buffer)); return missing(engine, action->buffer2);
+    case LOOM_ACT_OFFSETS:
+        LOOM_TRY(missing(engine, action->buffer));
+        LOOM_TRY(missing(engine, action->buffer2));
+        return missing(engine, action->buffers[0]);
     case LOOM_ACT_FILL:
     case LOOM_ACT_BREAK:
     case LOOM_ACT_IF: return missing(engine, action->buffer);
@@ -274,6 +278,7 @@ static loom_status *run_one(loom_engine *engine, uint32_t at, int nesting, bool 
     case LOOM_ACT_IF: return act_if(engine, at, nesting, left);
     case LOOM_ACT_SWAP: act_swap(engine, action->buffer, action->buffer2); return NULL;
     case LOOM_ACT_ROWS: return act_rows(engine, at, nesting);
+    case LOOM_ACT_OFFSETS: return loom_engine_offsets(engine, action);
     }
     return loom_error(LOOM_E_INTERNAL, "plan has an action of unknown kind %d", (int)action->kind);
 }

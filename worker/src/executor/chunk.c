@@ -39,11 +39,33 @@ static loom_status *bind_constant(loom_run *run, uint32_t buffer) {
     return loom_engine_bind(run->engine, buffer, leaf, 0, -1);
 }
 
+/* Lengths come before what has them, outer ones first; among equals, buffers that INPUT extents refer to come before
+ * others. */
+static uint32_t turn_of(const loom_plan *plan, uint32_t b) {
+    uint32_t level = plan->buffers[b].lengths_of ? plan->buffers[b].lengths_of : LOOM_MAX_DEPTH;
+    for (uint32_t e = 0; e < plan->n_extents; e++) {
+        if (plan->extents[e].kind == LOOM_EXTENT_INPUT && plan->extents[e].buffer == b) return 2 * level;
+    }
+    return 2 * level + 1;
+}
+
+static bool any_in_turn(const loom_plan *plan, uint32_t turn) {
+    if (turn >= 2 * LOOM_MAX_DEPTH) return true;
+    for (uint32_t b = 0; b < plan->n_buffers; b++) {
+        if (plan->buffers[b].lengths_of == turn / 2) return true;
+    }
+    return false;
+}
+
 loom_status *loom_run_bind_fixed(loom_run *run) {
     const loom_plan *plan = run->engine->plan;
-    for (uint32_t b = 0; b < plan->n_buffers; b++) {
-        if (plan->buffers[b].storage == LOOM_STORE_INPUT) LOOM_TRY(bind_input(run, b));
-        if (plan->buffers[b].storage == LOOM_STORE_CONSTANT) LOOM_TRY(bind_constant(run, b));
+    for (uint32_t turn = 2; turn < 2 * LOOM_MAX_DEPTH + 2; turn++) {
+        if (!any_in_turn(plan, turn)) continue;
+        for (uint32_t b = 0; b < plan->n_buffers; b++) {
+            bool input = plan->buffers[b].storage == LOOM_STORE_INPUT;
+            if ((!input && plan->buffers[b].storage != LOOM_STORE_CONSTANT) || turn_of(plan, b) != turn) continue;
+            LOOM_TRY(input ? bind_input(run, b) : bind_constant(run, b));
+        }
     }
     return NULL;
 }
@@ -62,17 +84,13 @@ static loom_status *bind_column(loom_run *run, uint32_t buffer, loom_value *cons
     return loom_engine_bind_repeated(run->engine, buffer, leaf, count);
 }
 
-/* The columns' INPUT extents are set by whichever column defines them, so those come first. */
 static loom_status *bind_columns(loom_run *run, loom_value *const *streams, int64_t from, int64_t count) {
     const loom_plan *plan = run->engine->plan;
-    for (int pass = 0; pass < 2; pass++) {
+    for (uint32_t turn = 2; turn < 2 * LOOM_MAX_DEPTH + 2; turn++) {
+        if (!any_in_turn(plan, turn)) continue;
         for (uint32_t b = 0; b < plan->n_buffers; b++) {
-            if (plan->buffers[b].storage != LOOM_STORE_COLUMN) continue;
-            bool defines = false;
-            for (uint32_t e = 0; e < plan->n_extents; e++) {
-                defines = defines || (plan->extents[e].kind == LOOM_EXTENT_INPUT && plan->extents[e].buffer == b);
-            }
-            if (defines == (pass == 0)) LOOM_TRY(bind_column(run, b, streams, from, count));
+            if (plan->buffers[b].storage != LOOM_STORE_COLUMN || turn_of(plan, b) != turn) continue;
+            LOOM_TRY(bind_column(run, b, streams, from, count));
         }
     }
     return NULL;
@@ -85,8 +103,23 @@ static uint64_t available(const loom_run *run) {
     return used < budget ? budget - used : 0;
 }
 
-/* Bytes per element of the columns that will be copied: unaligned ones, and constants repeated. */
-static uint64_t copied_bytes(const loom_run *run, loom_value *const *streams) {
+static uint64_t per_element(uint64_t bytes, const loom_leaf *leaf) {
+    return bytes / (uint64_t)leaf->extents[0] + (bytes % (uint64_t)leaf->extents[0] != 0);
+}
+
+/* Of the lengths of level k: as many as there are lists; what is regular is written out. */
+static uint64_t lengths_bytes(const loom_leaf *leaf, uint32_t k) {
+    int64_t lists = leaf->n_data;
+    if (leaf->extents[k] == LOOM_IRREGULAR) lists = leaf->n_lengths[k];
+    for (uint32_t i = k; i < leaf->depth && leaf->extents[k] != LOOM_IRREGULAR; i++) {
+        if (leaf->extents[i] > 0) lists /= leaf->extents[i];
+    }
+    return per_element((uint64_t)lists * sizeof(int64_t), leaf);
+}
+
+/* Bytes per element of the columns that will be copied: unaligned ones, and constants repeated. Where the block is cut,
+ * rows that differ in length begin anywhere. */
+static uint64_t copied_bytes(const loom_run *run, loom_value *const *streams, bool cut) {
     const loom_plan *plan = run->engine->plan;
     uint64_t bytes = 0;
     for (uint32_t b = 0; b < plan->n_buffers; b++) {
@@ -94,8 +127,12 @@ static uint64_t copied_bytes(const loom_run *run, loom_value *const *streams) {
         if (buffer->storage != LOOM_STORE_COLUMN || buffer->source >= run->stage->n_streams) continue;
         const char *name = leaf_name(run, run->stage->streams[buffer->source], buffer->leaf);
         const loom_leaf *leaf = name ? loom_value_find(streams[buffer->source], name) : NULL;
-        if (!leaf || leaf->depth == 0 || leaf->extents[0] <= 0 || loom_engine_is_aligned(leaf->data)) continue;
-        bytes += (uint64_t)(leaf->n_data / leaf->extents[0]) * loom_dtype_size(leaf->dtype);
+        if (!leaf || leaf->depth <= buffer->lengths_of || leaf->depth == 0 || leaf->extents[0] <= 0) continue;
+        const void *from = buffer->lengths_of ? leaf->lengths[buffer->lengths_of] : leaf->data;
+        bool anywhere = cut && !loom_leaf_is_regular(leaf);
+        if (from && !anywhere && loom_engine_is_aligned(from)) continue;
+        bytes += buffer->lengths_of ? lengths_bytes(leaf, buffer->lengths_of)
+                                    : per_element((uint64_t)leaf->n_data * loom_dtype_size(leaf->dtype), leaf);
     }
     return bytes;
 }
@@ -105,12 +142,31 @@ static uint64_t copied_bytes(const loom_run *run, loom_value *const *streams) {
  * are passed over in each chunk, so then chunks are longer. */
 #define CHUNK_BYTES ((uint64_t)96 << 20)
 
-static loom_status *accumulator_bytes(const loom_run *run, uint64_t *bytes);
+static loom_status *accumulator_bytes(const loom_run *run, bool those_made, uint64_t *bytes);
 
 static uint64_t worth_taking(const loom_run *run) {
     uint64_t bytes = 0;
-    loom_status_free(accumulator_bytes(run, &bytes));
+    loom_status_free(accumulator_bytes(run, true, &bytes));
     return bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+}
+
+/* Rows of the columns' levels for each element, on the average. */
+static void expect_rows(loom_run *run, loom_value *const *streams) {
+    const loom_plan *plan = run->engine->plan;
+    for (uint32_t b = 0; b < plan->n_buffers; b++) {
+        const loom_plan_buffer *buffer = &plan->buffers[b];
+        if (!buffer->lengths_of || buffer->storage != LOOM_STORE_COLUMN || buffer->source >= run->stage->n_streams)
+            continue;
+        const char *name = leaf_name(run, run->stage->streams[buffer->source], buffer->leaf);
+        const loom_leaf *leaf = name ? loom_value_find(streams[buffer->source], name) : NULL;
+        if (!leaf || leaf->depth <= buffer->lengths_of || leaf->extents[0] <= 0) continue;
+        int64_t below = leaf->n_data;
+        for (uint32_t k = leaf->depth - 1; k > buffer->lengths_of; k--) {
+            if (leaf->extents[k] == LOOM_IRREGULAR) below = leaf->n_lengths[k];
+            if (leaf->extents[k] > 0) below /= leaf->extents[k];
+        }
+        loom_engine_expect(run->engine, b, (double)below / (double)leaf->extents[0]);
+    }
 }
 
 /* The longest chunk, halving from `count`, whose buffers fit beside the accumulators and are worth taking. `first`:
@@ -118,8 +174,9 @@ static uint64_t worth_taking(const loom_run *run) {
 static loom_status *choose_length(loom_run *run, loom_value *const *streams, bool first, int64_t count,
                                   int64_t *length) {
     const loom_plan *plan = run->engine->plan;
-    uint64_t have = available(run), need, copied = copied_bytes(run, streams);
+    uint64_t have = available(run), need, copied = copied_bytes(run, streams, !first);
     uint64_t worth = worth_taking(run);
+    expect_rows(run, streams);
     int64_t n = count, pieces = 1;
     for (;;) {
         need = loom_engine_peak(run->engine, plan->chunk_begin, plan->n_actions, n);
@@ -127,6 +184,7 @@ static loom_status *choose_length(loom_run *run, loom_value *const *streams, boo
         need = need > UINT64_MAX - columns ? UINT64_MAX : need + columns;
         if ((need <= have && (need <= worth || n <= LEAST_CHUNK)) || n <= 1) break;
         if (first && n <= LEAST_CHUNK && run->inputs_may_go) break; /* who called can make room */
+        if (pieces == 1) copied = copied_bytes(run, streams, true);
         pieces *= 2;
         n = count / pieces;
         /* Rounded up, so that the last piece is not longer than the others and finds their buffers. */
@@ -145,11 +203,11 @@ static loom_status *choose_length(loom_run *run, loom_value *const *streams, boo
     return NULL;
 }
 
-/* Accumulators as they would be made now. */
-static loom_status *accumulator_bytes(const loom_run *run, uint64_t *bytes) {
+/* Accumulators as they would be made now; with or without those that there are. */
+static loom_status *accumulator_bytes(const loom_run *run, bool those_made, uint64_t *bytes) {
     *bytes = 0;
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
-        if (!run->outputs[j].in_place) continue;
+        if (!run->outputs[j].in_place || (!those_made && run->outputs[j].pieces.count)) continue;
         const loom_plan_output *o = &run->engine->plan->outputs[j];
         for (uint32_t i = 0; i < o->n_leaves; i++) {
             uint64_t leaf;
@@ -164,7 +222,7 @@ static loom_status *accumulator_bytes(const loom_run *run, uint64_t *bytes) {
 static loom_status *refuse_if_too_large(loom_run *run) {
     const loom_plan *plan = run->engine->plan;
     uint64_t accumulators, have = available(run);
-    LOOM_TRY(accumulator_bytes(run, &accumulators));
+    LOOM_TRY(accumulator_bytes(run, false, &accumulators));
     uint32_t from = plan->kind == LOOM_STAGE_TRAVERSAL ? plan->chunk_begin : 0;
     uint64_t buffers = loom_engine_peak(run->engine, from, plan->n_actions, 1);
     if (accumulators <= have && buffers <= have - accumulators) return NULL;

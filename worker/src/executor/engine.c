@@ -25,7 +25,8 @@ static void set_up_extents(loom_engine *engine) {
     engine->scalar_extents = loom_xcalloc((size_t)plan->n_extents + 1, sizeof *engine->scalar_extents);
     for (uint32_t e = 0; e < plan->n_extents; e++) {
         if (plan->extents[e].kind == LOOM_EXTENT_CONST) engine->extents[e] = plan->extents[e].value;
-        if (plan->extents[e].kind == LOOM_EXTENT_SCALAR) engine->scalar_extents[engine->n_scalar_extents++] = e;
+        bool computed = plan->extents[e].kind == LOOM_EXTENT_SCALAR || plan->extents[e].kind == LOOM_EXTENT_SEGMENTED;
+        if (computed) engine->scalar_extents[engine->n_scalar_extents++] = e;
     }
 }
 
@@ -79,6 +80,8 @@ loom_status *loom_engine_create(loom_executor *executor, const loom_plan *plan, 
     made->data = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->data);
     made->blocks = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->blocks);
     made->of_chunk = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->of_chunk);
+    made->lists = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->lists);
+    made->per_element = loom_xcalloc((size_t)plan->n_extents + 1, sizeof *made->per_element);
     made->ffts = loom_xcalloc((size_t)plan->n_ffts + 1, sizeof *made->ffts);
     made->ffts_stale = true;
     made->first = aligned_small(ALIGNMENT, sizeof *made->first);
@@ -111,6 +114,8 @@ void loom_engine_destroy(loom_engine *engine) {
     free(engine->data);
     free(engine->blocks);
     free(engine->of_chunk);
+    free(engine->lists);
+    free(engine->per_element);
     free(engine->threads);
     free(engine->actions);
     free(engine->times);
@@ -134,9 +139,15 @@ loom_status *loom_engine_extent(loom_engine *engine, uint32_t extent, int64_t *v
     return NULL;
 }
 
-static void gather_extents(const loom_engine *engine, uint32_t buffer, int64_t extents[LOOM_MAX_DEPTH]) {
+/* A segmented extent stands for all before it. */
+static uint32_t gather_extents(const loom_engine *engine, uint32_t buffer, int64_t extents[LOOM_MAX_DEPTH]) {
     const loom_plan_buffer *b = &engine->plan->buffers[buffer];
-    for (uint32_t k = 0; k < b->n_extents; k++) extents[k] = engine->extents[b->extents[k]];
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < b->n_extents; k++) {
+        if (engine->plan->extents[b->extents[k]].kind == LOOM_EXTENT_SEGMENTED) n = 0;
+        extents[n++] = engine->extents[b->extents[k]];
+    }
+    return n;
 }
 
 loom_status *loom_engine_size(const loom_engine *engine, uint32_t buffer, uint64_t *bytes) {
@@ -144,15 +155,19 @@ loom_status *loom_engine_size(const loom_engine *engine, uint32_t buffer, uint64
     int64_t extents[LOOM_MAX_DEPTH];
     if (b->n_extents > LOOM_MAX_DEPTH)
         return loom_error(LOOM_E_LIMIT, "buffer '%s' has %u axes", b->name, b->n_extents);
-    gather_extents(engine, buffer, extents);
-    return loom_bytes_of(b->dtype, b->n_extents, extents, bytes);
+    uint32_t n = gather_extents(engine, buffer, extents);
+    LOOM_TRY(loom_bytes_of(b->dtype, n, extents, bytes));
+    uint64_t more = b->offsets ? LOOM_OFFSETS_MORE * loom_dtype_size(b->dtype) : 0;
+    if (*bytes > INT64_MAX - more) return loom_error(LOOM_E_LIMIT, "buffer '%s' is too large", b->name);
+    *bytes += more;
+    return NULL;
 }
 
 /* Of a buffer that is there, so that its size has been checked. */
 int64_t loom_engine_elements(const loom_engine *engine, uint32_t buffer) {
-    const loom_plan_buffer *b = &engine->plan->buffers[buffer];
-    int64_t n = 1;
-    for (uint32_t k = 0; k < b->n_extents; k++) n *= engine->extents[b->extents[k]];
+    int64_t n = 1, extents[LOOM_MAX_DEPTH];
+    uint32_t levels = gather_extents(engine, buffer, extents);
+    for (uint32_t k = 0; k < levels; k++) n *= extents[k];
     return n;
 }
 
@@ -171,7 +186,15 @@ static loom_status *check_leaf(const loom_engine *engine, uint32_t buffer, const
         return loom_error(LOOM_E_DATA, "'%s' is %s with %u levels; the stage was compiled for %s with %u", b->name,
                           loom_dtype_name(leaf->dtype), leaf->depth, loom_dtype_name(b->dtype), b->n_extents);
     }
-    if (!loom_leaf_is_regular(leaf)) {
+    return NULL;
+}
+
+/* Levels that the stage was compiled for as regular. */
+static loom_status *check_regular(const loom_engine *engine, uint32_t buffer, const loom_leaf *leaf, uint32_t first) {
+    const loom_plan_buffer *b = &engine->plan->buffers[buffer];
+    for (uint32_t i = first; i < b->n_extents; i++) {
+        bool rows = engine->plan->extents[b->extents[i]].kind == LOOM_EXTENT_SEGMENTED;
+        if (rows || leaf->extents[i - first] != LOOM_IRREGULAR) continue;
         return loom_error(LOOM_E_DATA, "'%s' is irregular; the stage was compiled for rows of equal length", b->name);
     }
     return NULL;
@@ -189,7 +212,8 @@ static loom_status *match_extents(loom_engine *engine, uint32_t buffer, const lo
         if (engine->extents[e] != value) engine->ffts_stale = true;
         engine->extents[e] = value;
     }
-    for (uint32_t k = 0; k < leaf->depth; k++) {
+    for (uint32_t k = 0; k < b->n_extents; k++) {
+        if (plan->extents[b->extents[k]].kind == LOOM_EXTENT_SEGMENTED) continue;
         int64_t have = k == 0 && outer >= 0 ? outer : leaf->extents[k];
         if (leaf->n_data > 0 && have != engine->extents[b->extents[k]]) {
             return loom_error(LOOM_E_DATA,
@@ -217,18 +241,45 @@ static loom_status *own_copy(loom_engine *engine, uint32_t buffer, const void *f
     return NULL;
 }
 
+/* `copies` times the lengths of the buffer's level. */
+static loom_status *bind_lengths(loom_engine *engine, uint32_t buffer, const loom_leaf *leaf, const loom_lists *lists,
+                                 uint32_t k, int64_t copies) {
+    loom_memory *memory = engine->executor->memory;
+    int64_t n = lists->count[k], all;
+    uint64_t bytes;
+    if (__builtin_mul_overflow(n, copies, &all)) {
+        return loom_error(LOOM_E_LIMIT, "'%s' is too large", engine->plan->buffers[buffer].name);
+    }
+    engine->lists[buffer] = all;
+    loom_memory_give(memory, &engine->blocks[buffer]);
+    const int64_t *own = n && leaf->extents[k] == LOOM_IRREGULAR ? leaf->lengths[k] + lists->begin[k] : NULL;
+    if (own && copies == 1 && n && loom_engine_is_aligned(own)) {
+        engine->data[buffer] = (void *)(uintptr_t)own;
+        return NULL;
+    }
+    LOOM_TRY(loom_bytes_of(LOOM_I64, 1, &all, &bytes));
+    LOOM_TRY(loom_memory_take(memory, bytes, engine->plan->buffers[buffer].name, &engine->blocks[buffer]));
+    int64_t *to = engine->data[buffer] = engine->blocks[buffer].data;
+    for (int64_t c = 0; c < copies && n; c++) loom_leaf_lengths(leaf, k, lists->begin[k], n, to + c * n);
+    return NULL;
+}
+
 loom_status *loom_engine_bind(loom_engine *engine, uint32_t buffer, const loom_leaf *leaf, int64_t from,
                               int64_t count) {
-    LOOM_TRY(check_leaf(engine, buffer, leaf, count >= 0));
-    LOOM_TRY(match_extents(engine, buffer, leaf, count));
-    int64_t outer = leaf->depth ? leaf->extents[0] : 1;
-    uint64_t row = outer ? (uint64_t)(leaf->n_data / outer) * loom_dtype_size(leaf->dtype) : 0;
-    const char *data = leaf->data;
-    uint64_t bytes = (uint64_t)outer * row;
-    if (count >= 0) {
-        data = bytes ? data + (uint64_t)from * row : data;
-        bytes = (uint64_t)count * row;
+    const loom_plan_buffer *b = &engine->plan->buffers[buffer];
+    loom_lists lists;
+    if (!b->lengths_of) LOOM_TRY(check_leaf(engine, buffer, leaf, count >= 0));
+    if (b->lengths_of && leaf->depth <= b->lengths_of) {
+        return loom_error(LOOM_E_DATA, "'%s' has fewer levels than the stage was compiled for", b->name);
     }
+    LOOM_TRY(check_regular(engine, buffer, leaf, 0));
+    LOOM_TRY(match_extents(engine, buffer, leaf, count));
+    LOOM_TRY(loom_leaf_lists(leaf, from, count, &lists));
+    LOOM_TRY(loom_engine_match_rows(engine, buffer, leaf, &lists, 0, 1));
+    if (b->lengths_of) return bind_lengths(engine, buffer, leaf, &lists, b->lengths_of, 1);
+    const char *data = leaf->data;
+    uint64_t size = loom_dtype_size(leaf->dtype), bytes = (uint64_t)lists.count[leaf->depth] * size;
+    if (bytes) data += (uint64_t)lists.begin[leaf->depth] * size;
     loom_memory_give(engine->executor->memory, &engine->blocks[buffer]);
     if (data && loom_engine_is_aligned(data)) {
         engine->data[buffer] = (void *)(uintptr_t)data;
@@ -239,10 +290,16 @@ loom_status *loom_engine_bind(loom_engine *engine, uint32_t buffer, const loom_l
 
 loom_status *loom_engine_bind_repeated(loom_engine *engine, uint32_t buffer, const loom_leaf *leaf, int64_t count) {
     const loom_plan_buffer *b = &engine->plan->buffers[buffer];
-    if (leaf->dtype != b->dtype || leaf->depth + 1 != b->n_extents || !loom_leaf_is_regular(leaf)) {
-        return loom_error(LOOM_E_DATA, "constant field '%s' does not fit the stage as compiled", b->name);
-    }
+    bool fits =
+        b->lengths_of ? leaf->depth + 1 > b->lengths_of : leaf->dtype == b->dtype && leaf->depth + 1 == b->n_extents;
+    if (!fits) return loom_error(LOOM_E_DATA, "constant field '%s' does not fit the stage as compiled", b->name);
+    LOOM_TRY(check_regular(engine, buffer, leaf, 1));
+    loom_lists lists;
+    LOOM_TRY(loom_leaf_lists(leaf, 0, -1, &lists));
+    LOOM_TRY(loom_engine_match_rows(engine, buffer, leaf, &lists, 1, count));
+    if (b->lengths_of) return bind_lengths(engine, buffer, leaf, &lists, b->lengths_of - 1, count);
     for (uint32_t k = 0; k < leaf->depth; k++) {
+        if (engine->plan->extents[b->extents[k + 1]].kind == LOOM_EXTENT_SEGMENTED) continue;
         if (leaf->n_data > 0 && engine->extents[b->extents[k + 1]] != leaf->extents[k]) {
             return loom_error(LOOM_E_DATA, "constant field '%s' has another size than the stage was compiled for",
                               b->name);
@@ -326,6 +383,10 @@ uint64_t loom_engine_peak(const loom_engine *engine, uint32_t from, uint32_t to,
     probe.extents = loom_xcalloc((size_t)plan->n_extents + 1, sizeof *probe.extents);
     for (uint32_t e = 0; e < plan->n_extents; e++) {
         probe.extents[e] = plan->extents[e].kind == LOOM_EXTENT_CHUNK ? count : engine->extents[e];
+        if (plan->extents[e].kind == LOOM_EXTENT_SEGMENTED && engine->per_element[e] > 0) {
+            double expected = engine->per_element[e] * (double)count;
+            probe.extents[e] = expected < 0x1p62 ? (int64_t)expected + 1 : INT64_MAX / 2;
+        }
     }
     uint64_t *sizes = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *sizes);
     uint64_t live = 0, peak = 0, scratch = 0;

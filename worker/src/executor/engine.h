@@ -48,9 +48,11 @@ typedef struct loom_engine {
     bool ffts_stale;
     int64_t *extents;
     uint32_t n_scalar_extents, *scalar_extents;
-    void **data;        /* by buffer: what kernels see; NULL where there is none now */
-    loom_block *blocks; /* by buffer: storage owned by the engine; data may be borrowed instead */
-    bool *of_chunk;     /* by buffer: storage was allocated by an action of the chunk, and ends with it */
+    void **data;         /* by buffer: what kernels see; NULL where there is none now */
+    loom_block *blocks;  /* by buffer: storage owned by the engine; data may be borrowed instead */
+    bool *of_chunk;      /* by buffer: storage was allocated by an action of the chunk, and ends with it */
+    int64_t *lists;      /* by buffer of lengths that come in: how many there are */
+    double *per_element; /* by segmented extent: its total for each element of a chunk, as far as is known */
     int n_threads;
     loom_thread *threads;
     int64_t *first; /* LOOM_STORE_FIRST; aligned as all buffers are */
@@ -84,6 +86,9 @@ LOOM_MUST_USE loom_status *loom_engine_run(loom_engine *engine, uint32_t from, u
 /* Frees what actions of the chunk allocated and nobody took, and copies of columns. */
 void loom_engine_end_chunk(loom_engine *engine);
 
+/* What is to be expected of a segmented extent, for the choice of the chunk's length. */
+void loom_engine_expect(loom_engine *engine, uint32_t lengths, double per_element);
+
 /* Bytes and extents of a buffer as things stand. */
 LOOM_MUST_USE loom_status *loom_engine_size(const loom_engine *engine, uint32_t buffer, uint64_t *bytes);
 int64_t loom_engine_elements(const loom_engine *engine, uint32_t buffer);
@@ -110,6 +115,20 @@ bool loom_engine_fft_shape(const loom_engine *engine, uint32_t f, loom_fft_shape
 LOOM_MUST_USE loom_status *loom_engine_cancelled(const loom_engine *engine);
 /* extents[extent], or an error of the program if it is negative; 1 for LOOM_NO_EXTENT. */
 LOOM_MUST_USE loom_status *loom_engine_extent(loom_engine *engine, uint32_t extent, int64_t *value);
+
+/* segments.c: offsets of lengths; and lengths that come in with a leaf. */
+LOOM_MUST_USE loom_status *loom_engine_offsets(loom_engine *engine, const loom_plan_action *action);
+/* The lists of a leaf, or of its elements [from, from + count), by level; `below`: scalars. count < 0: all. */
+typedef struct loom_lists {
+    int64_t begin[LOOM_MAX_DEPTH + 1], count[LOOM_MAX_DEPTH + 1];
+} loom_lists;
+LOOM_MUST_USE loom_status *loom_leaf_lists(const loom_leaf *leaf, int64_t from, int64_t count, loom_lists *lists);
+/* The lengths of lists [0, count) of level k from `begin` on, to `to`. */
+void loom_leaf_lengths(const loom_leaf *leaf, uint32_t k, int64_t begin, int64_t count, int64_t *to);
+/* Rows of the leaf are as long as the buffer's lengths say, `copies` times over. `first`: the level of the leaf that is
+ * the buffer's first. */
+LOOM_MUST_USE loom_status *loom_engine_match_rows(const loom_engine *engine, uint32_t buffer, const loom_leaf *leaf,
+                                                  const loom_lists *lists, uint32_t first, int64_t copies);
 
 LOOM_MUST_USE loom_status *loom_engine_reduce(loom_engine *engine, const loom_plan_action *action);
 uint64_t loom_engine_reduce_bytes(const loom_engine *engine, const loom_plan_action *action);

@@ -17,7 +17,10 @@ typedef struct held {
 
 static void release_held(loom_value *value) {
     held *h = value->owner;
-    for (uint32_t i = 0; i < value->n_leaves; i++) free(value->leaves[i].name);
+    for (uint32_t i = 0; i < value->n_leaves; i++) {
+        free(value->leaves[i].name);
+        for (uint32_t k = 0; k < LOOM_MAX_DEPTH; k++) free(value->leaves[i].lengths[k]);
+    }
     for (uint32_t i = 0; i < h->n; i++) loom_memory_give(h->memory, &h->blocks[i]);
     loom_memory_unref(h->memory);
     free(h);
@@ -52,8 +55,36 @@ static loom_status *create_held(loom_run *run, uint32_t n_leaves, loom_value **v
     return NULL;
 }
 
+/* The lengths of a level go out with the leaf, unless they are all the same: a value has one form. They are looked at
+ * once more: what reads the leaf relies on them. */
+static loom_status *take_lengths(const loom_run *run, const loom_plan_extent *extent, uint32_t k, int64_t total,
+                                 loom_leaf *leaf) {
+    const int64_t *from = run->engine->data[extent->lengths];
+    int64_t n = leaf->n_lengths[k], sum = 0;
+    uint64_t bytes;
+    bool comes = run->engine->plan->buffers[extent->lengths].lengths_of > 0;
+    if (!from || (comes && run->engine->lists[extent->lengths] != n)) {
+        return loom_error(LOOM_E_INTERNAL, "plan ends without lengths of '%s'", leaf->name);
+    }
+    LOOM_TRY(loom_bytes_of(LOOM_I64, 1, &n, &bytes));
+    bool regular = true;
+    for (int64_t i = 0; i < n && sum >= 0; i++) {
+        regular = regular && from[i] == from[0];
+        if (from[i] < 0 || __builtin_add_overflow(sum, from[i], &sum)) sum = -1;
+    }
+    if (sum != total) {
+        return loom_error(LOOM_E_INTERNAL, "plan ends with other lengths of '%s' than it has elements", leaf->name);
+    }
+    leaf->extents[k] = regular ? (n ? from[0] : 0) : LOOM_IRREGULAR;
+    if (regular) return NULL;
+    leaf->lengths[k] = malloc(bytes);
+    if (!leaf->lengths[k]) return loom_error(LOOM_E_MEMORY, "no memory for the lengths of '%s'", leaf->name);
+    memcpy(leaf->lengths[k], from, bytes);
+    return NULL;
+}
+
 /* Everything about a leaf but its data, as buffer `b` stands. Inside an extent of 0 there is nothing. */
-static void describe_leaf(const loom_run *run, uint32_t output, uint32_t i, loom_leaf *leaf) {
+static loom_status *describe_leaf(const loom_run *run, uint32_t output, uint32_t i, loom_leaf *leaf) {
     const loom_plan *plan = run->engine->plan;
     const loom_plan_output *o = &plan->outputs[output];
     const loom_plan_buffer *b = &plan->buffers[o->buffers[i]];
@@ -63,11 +94,19 @@ static void describe_leaf(const loom_run *run, uint32_t output, uint32_t i, loom
     leaf->depth = b->n_extents;
     int64_t lists = 1;
     for (uint32_t k = 0; k < b->n_extents; k++) {
+        const loom_plan_extent *extent = &plan->extents[b->extents[k]];
+        int64_t value = run->engine->extents[b->extents[k]];
         leaf->n_lengths[k] = lists;
-        leaf->extents[k] = lists ? run->engine->extents[b->extents[k]] : 0;
+        if (extent->kind == LOOM_EXTENT_SEGMENTED) {
+            LOOM_TRY(take_lengths(run, extent, k, value, leaf));
+            lists = value;
+            continue;
+        }
+        leaf->extents[k] = lists ? value : 0;
         lists *= leaf->extents[k];
     }
     leaf->n_data = lists;
+    return NULL;
 }
 
 /* The memory of a RESULT buffer goes to the value; what is an input, or has been taken already by another output, is
@@ -95,9 +134,10 @@ loom_status *loom_run_take_output(loom_run *run, uint32_t output, loom_value **v
     held *h;
     LOOM_TRY(create_held(run, o->n_leaves, &made, &h));
     for (uint32_t i = 0; i < o->n_leaves; i++) {
-        describe_leaf(run, output, i, &made->leaves[i]);
-        loom_status *status = NULL;
-        if (!run->engine->data[o->buffers[i]]) {
+        loom_status *status = describe_leaf(run, output, i, &made->leaves[i]);
+        if (status) {
+            /* said already */
+        } else if (!run->engine->data[o->buffers[i]]) {
             status = loom_error(LOOM_E_INTERNAL, "plan ends without result %u", output);
         } else {
             status = take_buffer(run, o->buffers[i], &made->leaves[i], &h->blocks[i]);
@@ -138,14 +178,47 @@ loom_status *loom_run_new_accumulator(loom_run *run, uint32_t output, loom_value
     held *h;
     LOOM_TRY(create_held(run, o->n_leaves, &made, &h));
     for (uint32_t i = 0; i < o->n_leaves; i++) {
-        describe_leaf(run, output, i, &made->leaves[i]);
-        loom_status *status = new_leaf(run, o, i, &made->leaves[i], &h->blocks[i]);
+        loom_status *status = describe_leaf(run, output, i, &made->leaves[i]);
+        if (!status) status = new_leaf(run, o, i, &made->leaves[i], &h->blocks[i]);
         if (status) {
             loom_value_unref(made);
             return status;
         }
     }
     *value = made;
+    return NULL;
+}
+
+static bool may_accumulate(const loom_value *value) {
+    for (uint32_t i = 0; i < value->n_leaves; i++) {
+        if (!loom_leaf_is_regular(&value->leaves[i]) || !loom_engine_is_aligned(value->leaves[i].data)) return false;
+    }
+    return loom_value_is_ours(value);
+}
+
+/* What another run of the stage has added up, maybe by the interpreter, as an accumulator that kernels can write. */
+static loom_status *fit_accumulator(loom_run *run, uint32_t output, loom_value **content) {
+    const loom_plan_output *o = &run->engine->plan->outputs[output];
+    loom_value *made, *have = *content;
+    bool same = have->n_leaves == o->n_leaves;
+    for (uint32_t i = 0; same && i < o->n_leaves; i++) {
+        uint64_t bytes;
+        LOOM_TRY(loom_engine_size(run->engine, o->buffers[i], &bytes));
+        same = bytes == (uint64_t)have->leaves[i].n_data * loom_dtype_size(have->leaves[i].dtype) &&
+               have->leaves[i].dtype == run->engine->plan->buffers[o->buffers[i]].dtype;
+    }
+    if (!same)
+        return loom_error(LOOM_E_DATA, "%s adds up arrays of different sizes for segments of different shapes",
+                          run->stage->label ? run->stage->label : "the stage");
+    if (may_accumulate(have)) return NULL;
+    LOOM_TRY(loom_run_new_accumulator(run, output, &made));
+    for (uint32_t i = 0; i < o->n_leaves; i++) {
+        const loom_leaf *from = &have->leaves[i];
+        loom_engine_copy(run->executor, from->data, made->leaves[i].data,
+                         (uint64_t)from->n_data * loom_dtype_size(from->dtype));
+    }
+    loom_value_unref(have);
+    *content = made;
     return NULL;
 }
 
@@ -159,6 +232,8 @@ loom_status *loom_run_bind_accumulators(loom_run *run) {
             /* n = 0: nothing is inside yet. */
             loom_status *status = loom_run_add(run, j, INT64_MAX, 0, value);
             if (status) return status;
+        } else {
+            LOOM_TRY(fit_accumulator(run, j, &output->pieces.at[0].value));
         }
         const loom_plan_output *o = &run->engine->plan->outputs[j];
         loom_value *value = output->pieces.at[0].value;

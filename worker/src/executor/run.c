@@ -97,6 +97,7 @@ static loom_status *set_up(loom_run *run, const loom_run_description *d) {
     keep_values(run, d);
     keep_program(run, d);
     LOOM_TRY(check_inputs(run));
+    if (d->content) loom_run_take_content(run, d->content);
     bool interpret = d->interpret || run->stage->kind == LOOM_STAGE_WHOLE;
     LOOM_TRY(interpret ? loom_run_program(run) : set_up_engine(run, d));
     return run->engine ? loom_run_prepare(run) : NULL;
@@ -148,6 +149,19 @@ void loom_run_destroy(loom_run *run) {
     free(run->constants);
     loom_arena_destroy(run->arena);
     free(run);
+}
+
+void loom_run_take_content(loom_run *run, loom_run *from) {
+    for (uint32_t j = 0; j < run->stage->n_outputs && j < from->stage->n_outputs; j++) {
+        loom_pieces_clear(&run->outputs[j].pieces);
+        run->outputs[j].pieces = from->outputs[j].pieces;
+        from->outputs[j].pieces = (loom_pieces){0};
+    }
+    loom_pieces_clear(&run->blocks);
+    run->blocks = from->blocks;
+    from->blocks = (loom_pieces){0};
+    run->spoilt = from->spoilt;
+    from->spoilt = false;
 }
 
 /* ---- folding ---- */

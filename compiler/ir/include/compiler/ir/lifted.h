@@ -8,7 +8,12 @@
  * those context axes that it depends on, followed by its own axes.
  *
  * Representation of a value in the chunk: AVOIDED (no chunk axis), REGULAR (chunk axis, all others regular), REPLICATED
- * (reserved: virtual descriptors), IRREGULAR (some axis of kind IRREGULAR: data + lengths + offsets).
+ * (reserved: virtual descriptors), IRREGULAR (some axis of kind SEGMENTED).
+ *
+ * SEGMENTED AXES. Where an axis is segmented, the axes before it in the same list are those of its lengths, in the same
+ * order: so the place of a point is a fold over its indices, p = 0; p = p * extent + i along a regular axis,
+ * p = offsets[p] + i along a segmented one. Storage is dense. Lengths over fewer axes are repeated into lengths of
+ * their own where a list has more (at most one for each row of what is computed there).
  *
  * EXPRESSIONS form one table; arguments have smaller indices. A BLOCK is a list of expressions with parameters and
  * results (ranges nest as in core). Blocks are evaluated strictly except the blocks of IF, FOR and WHILE.
@@ -28,7 +33,8 @@ typedef enum loom_axis_kind {
     LOOM_AXIS_CONST,     /* extent */
     LOOM_AXIS_INPUT,     /* extent of axis `level` of input value `value` (the chunk not counted) */
     LOOM_AXIS_SCALAR,    /* i64 value `value`, which has no axes */
-    LOOM_AXIS_IRREGULAR, /* lengths (i64 value over the axes before it) and offsets (exclusive sums) */
+    LOOM_AXIS_SEGMENTED, /* lengths (i64 value over exactly the axes before it), offsets (their exclusive sums) and
+                            total */
 } loom_axis_kind;
 
 typedef struct loom_axis {
@@ -36,7 +42,7 @@ typedef struct loom_axis {
     int64_t extent;
     loom_lvalue_id value; /* INPUT, SCALAR */
     uint32_t level;
-    loom_lvalue_id lengths, offsets;
+    loom_lvalue_id lengths, offsets, total; /* SEGMENTED */
 } loom_axis;
 
 typedef enum loom_lsource {
@@ -59,6 +65,7 @@ typedef struct loom_lvalue {
     loom_dtype dtype;
     loom_lsource source;
     uint32_t index, leaf;
+    uint32_t lengths_of; /* INPUT, COLUMN: not the data but the lengths of this level of the leaf; 0: the data */
     uint32_t n_axes;
     const loom_axis_id *axes;
     loom_rep rep;
@@ -130,6 +137,8 @@ typedef enum loom_lop_kind {
     LOOM_LO_LOOP,    /* uniform: count (scalar value args[0], or none) and/or test; inner operations; see states */
     LOOM_LO_IF,    /* scalar bool value args[0]; then_ops, else_ops; results[j] = then_results[j] or else_results[j] */
     LOOM_LO_CHECK, /* body gives a bool (and two numbers): false raises `site` */
+    LOOM_LO_OFFSETS, /* args[0]: lengths; results[0]: their exclusive sums in row-major order, over the same axes, with
+                        the total behind them, twice; results[1]: the total. A negative length is an error */
 } loom_lop_kind;
 
 typedef struct loom_lop {
@@ -139,7 +148,7 @@ typedef struct loom_lop {
     uint32_t n_results;
     const loom_lvalue_id *results;
     uint32_t n_args;
-    const loom_lvalue_id *args; /* FFT, LOOP, IF */
+    const loom_lvalue_id *args; /* FFT, LOOP, IF, OFFSETS */
     loom_lblock_id body, combine, ne;
     uint32_t reduce;
     loom_scan_kind scan;
@@ -154,6 +163,9 @@ typedef struct loom_lop {
     /* COMPUTE: results are states of a loop at its start, each point of which a turn sets before anything reads it.
      * They need memory, but nobody need set them. */
     bool blank;
+    /* COMPUTE: results have as many points as the operation, in the same order, under other axes (rows that differ in
+     * length, one behind the other). */
+    bool dense;
     uint32_t n_target_axes;
     const loom_axis_id *target_axes; /* axes of the target (r indexed ones first, after context axes) */
     uint32_t n_context;              /* leading axes of the index space that the target has too (segmented permute) */
@@ -254,6 +266,9 @@ uint64_t loom_lifted_hash_block(const loom_lifted *l, loom_lblock_id block, uint
 bool loom_lifted_same_scalar(loom_dtype type, const loom_scalar *a, const loom_scalar *b);
 uint64_t loom_lifted_hash_scalar(loom_dtype type, const loom_scalar *s);
 
+/* Whether one of the axes is segmented. */
+bool loom_lifted_any_segmented(const loom_lifted *l, uint32_t n_axes, const loom_axis_id *axes);
+
 /* Printer (`explain --stage lifted|fused|schedule`) and checker (after every pass in debug builds). */
 void loom_lifted_print(const loom_lifted *l, FILE *to);
 LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
@@ -271,6 +286,10 @@ LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
  * axis, the totals.
  *  - FFT: the argument's last fft_rank axes are transformed; axes = all axes of the result; argument and result are
  * distinct.
+ *  - SEGMENTED: the list that has the axis begins with the axes of its lengths and nothing else; its offsets and total
+ *    are those that OFFSETS makes of its lengths. No EXTENT names it: its length at a point is a load. The reduced axis
+ *    of REDUCE and SCAN is not before a segmented one. Transformed and indexed axes are regular, but for the last one
+ *    that a PERMUTE with context indexes.
  *  - Site LOOM_NONE: cannot trap, or is known not to.
  *  - A PROVEN load with a site is in range under the conditions around it only: it may not be moved out from under its
  * IF or FOR. It raises nothing. Without a site it is in range at every point of the operation.

@@ -87,6 +87,15 @@ typedef struct loom_graph_stage {
     uint32_t spilled, batch; /* what the output gave; an i64 */
 } loom_graph_stage;
 
+/* Whether blocks of all classes of segments go into one accumulator of a worker. Not so what is collected: its parts
+ * are of one class each. */
+static inline bool loom_stage_adds_up(const loom_graph_stage *stage) {
+    for (uint32_t i = 0; i < stage->n_outputs; i++) {
+        if (loom_is_collected(stage->outputs[i].kind)) return false;
+    }
+    return true;
+}
+
 typedef struct loom_graph_loop {
     uint32_t first, end; /* stages of the body, at least one; those of loops inside it too */
     uint32_t n_state;    /* at least one: state 0, a bool, says whether a turn (another turn) is made */

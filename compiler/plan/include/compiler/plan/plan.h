@@ -4,9 +4,10 @@
  * EXTENTS. Every size that is not a constant stands in the plan's table of extents; the executor fills
  * `frame.extents[e]` before the first kernel (INPUT, CHUNK) or when the scalar has been computed (SCALAR: after the
  * action that writes that buffer; an ALLOC that needs it comes later). Kernels read sizes from there. BUFFERS are
- * row-major, contiguous, aligned to 64 bytes, one per scalar leaf; size = product of its extents. ACTIONS run in order.
- * A traversal plan's actions run once a chunk; those before `chunk_begin` once a stage instance and segment (what
- * depends on neither the chunk nor its elements: "avoided"); buffers made there live on.
+ * row-major, contiguous, aligned to 64 bytes, one per scalar leaf; size = product of its extents, from the last
+ * segmented one on. ACTIONS run in order. A traversal plan's actions run once a chunk; those before `chunk_begin` once
+ * a stage instance and segment (what depends on neither the chunk nor its elements: "avoided"); buffers made there live
+ * on.
  */
 #ifndef LOOM_COMPILER_PLAN_PLAN_H
 #define LOOM_COMPILER_PLAN_PLAN_H
@@ -18,15 +19,18 @@
 #include "compiler/plan/graph.h"
 
 typedef enum loom_extent_kind {
-    LOOM_EXTENT_CONST,  /* value */
-    LOOM_EXTENT_CHUNK,  /* elements in this chunk */
-    LOOM_EXTENT_INPUT,  /* extents[level] of the value bound to buffer `buffer` */
-    LOOM_EXTENT_SCALAR, /* the i64 in zero-rank buffer `buffer`; negative counts as an error of the program */
+    LOOM_EXTENT_CONST,     /* value */
+    LOOM_EXTENT_CHUNK,     /* elements in this chunk */
+    LOOM_EXTENT_INPUT,     /* extents[level] of the value bound to buffer `buffer` */
+    LOOM_EXTENT_SCALAR,    /* the i64 in zero-rank buffer `buffer`; negative counts as an error of the program */
+    LOOM_EXTENT_SEGMENTED, /* differs from list to list: `lengths`, a buffer over exactly the extents before it, has one
+                              for each, zero-rank buffer `buffer` their sum, which is what the table holds */
 } loom_extent_kind;
 typedef struct loom_plan_extent {
     loom_extent_kind kind;
     int64_t value;
     uint32_t buffer, level;
+    uint32_t lengths;
 } loom_plan_extent;
 
 typedef enum loom_storage {
@@ -47,7 +51,11 @@ typedef struct loom_plan_buffer {
     uint32_t source, leaf;
     uint32_t n_extents;
     const uint32_t *extents; /* into loom_plan.extents */
+    uint32_t lengths_of;     /* INPUT, COLUMN: not the data but the lengths of this level of the leaf; 0: the data */
+    bool offsets;            /* LOOM_OFFSETS_MORE elements behind the others */
 } loom_plan_buffer;
+/* The total stands behind the offsets, and once more: so that the list behind the last one is there, and empty. */
+#define LOOM_OFFSETS_MORE 2
 
 /* ---- the kernel interface: structures shared with generated code, layout fixed ---- */
 typedef struct loom_kernel_error {
@@ -107,7 +115,8 @@ typedef struct loom_plan_fft {
 typedef enum loom_action_kind {
     LOOM_ACT_ALLOC,   /* buffer */
     LOOM_ACT_FREE,    /* buffer */
-    LOOM_ACT_KERNEL,  /* kernel (RANGE) over [0, extents[extent]); extent LOOM_NO_EXTENT: one call with (0, 1) */
+    LOOM_ACT_KERNEL,  /* kernel (RANGE) over [0, extents[extent]); extent LOOM_NO_EXTENT: one call with (0, 1). A
+                         segmented extent: elements of all lists in order */
     LOOM_ACT_REDUCE,  /* kernel (REDUCE), kernel2 (COMBINE) over [0, extents[extent]) into buffers[]; pieces of fixed
                          size, in order */
     LOOM_ACT_FFT,     /* fft from buffer to buffer2 (may be equal); batch = product of the leading extents of buffer */
@@ -121,6 +130,7 @@ typedef enum loom_action_kind {
     LOOM_ACT_SWAP,    /* storage of buffer and buffer2 */
     LOOM_ACT_ROWS,    /* the next n_inner actions, KERNELs and FFTs of rank 1: their outermost indices a few at a time,
                          through all of them; see rows */
+    LOOM_ACT_OFFSETS, /* lengths in buffer to their exclusive sums in buffer2; the total to zero-rank buffers[0] */
 } loom_action_kind;
 #define LOOM_NO_EXTENT UINT32_MAX
 
@@ -129,7 +139,8 @@ typedef struct loom_plan_action {
     uint32_t kernel, kernel2, fft, extent;
     uint32_t buffer, buffer2;
     uint32_t n_buffers;
-    const uint32_t *buffers; /* REDUCE: results; PERMUTE: target leaves; ROWS: buffers that are there inside alone */
+    const uint32_t *buffers; /* REDUCE: results; PERMUTE: target leaves; ROWS: buffers that are there inside alone;
+                                OFFSETS: the total */
     uint32_t n_inner, n_else;
     loom_scalar value;
     /* PERMUTE: units = product of unit_extents; target levels 0..rank-1 are indexed; a unit's patch covers
@@ -152,7 +163,8 @@ typedef struct loom_plan_output {
     uint32_t n_leaves;
     const char *const *names;   /* leaf names */
     const uint32_t *buffers;    /* FOLD, REDUCE: the chunk's partial (TEMP or RESULT); PERMUTE: ACCUMULATOR; COLLECT,
-                                   STREAM: RESULT    with the chunk axis first; VALUE: RESULT or INPUT */
+                                   STREAM: RESULT with the chunk axis first, or what a filter has left of it;
+                                   VALUE: RESULT or INPUT */
     const loom_scalar *neutral; /* FOLD, PERMUTE: per leaf */
     uint32_t combine; /* kernel (COMBINE) over the elements of one leaf (all leaves of an output have the same extents);
                          else LOOM_NO_KERNEL */

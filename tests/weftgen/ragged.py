@@ -1,0 +1,212 @@
+"""Programs over rows that differ in length: arguments and streams with lengths, rows that are filtered, cut, joined and computed,
+rows in rows. A row has type []s, rows [][]s; all sizes are open, and everything that needs an element asks for one first."""
+from .programs import Program
+from .terms import A, BOOL, E, I64, S, Seq
+
+
+def row_of(s):
+    return A("", s)
+
+
+class Ragged:
+    def __init__(self, r):
+        self.r = r
+        self.s = S(r.choice(["i64", "i64", "i64", "f64", "i32"]))
+        self.count, self.budget, self.rows = 0, 0, {}
+
+    def name(self, stem):
+        self.count += 1
+        return "%s%d" % (stem, self.count)
+
+    # ---- scalars; env: name -> type ----
+    def number(self, env, d, want=None):
+        """A number of the type s, or of `want`."""
+        r, t = self.r, want or self.s
+        self.budget -= 1
+        found = [n for n, u in env.items() if u == t]
+        x = r.random()
+        if d <= 0 or self.budget <= 0 or x < 0.2:
+            if found and r.random() < 0.8:
+                return E(t, r.choice(found))
+            return E(t, "%d%s" % (r.choice([0, 1, 2, 3, 5]), t.name))
+        if x < 0.45:
+            op = r.choice(["+", "-", "*"]) if t == I64 else r.choice(["+", "-"])
+            return E(t, "(", self.number(env, d - 1, t), " %s " % op, self.number(env, d - 1, t), ")")
+        if x < 0.55:
+            return E(t, "(if ", self.test(env, d - 1), " then ", self.number(env, d - 1, t), " else ", self.number(env, d - 1, t), ")")
+        if t == I64 and x < 0.7:
+            return E(t, "(length ", self.row(env, d - 1), ")")
+        if t != self.s:
+            return E(t, "(i64 ", self.number(env, d - 1), ")") if self.s.name == "i32" else E(t, "%d" % r.choice([1, 2, 4]))
+        if x < 0.85:
+            op, ne = r.choice([("(+)", "0"), ("max", "0"), ("(+)", "1"), ("min", "9")])
+            return E(t, "(reduce %s %s%s " % (op, ne, t.name), self.row(env, d - 1), ")")
+        q = self.name("q")
+        at = r.choice(["0", "length %s - 1" % q, "length %s / 2" % q])
+        return E(t, "(let %s = " % q, self.row(env, d - 1), " in if length %s > 0 then %s[%s] else " % (q, q, at), self.number(env, d - 2), ")")
+
+    def test(self, env, d):
+        r = self.r
+        if r.random() < 0.4:
+            return E(BOOL, "(length ", self.row(env, d - 1), " > %d)" % r.choice([0, 1, 2, 3]))
+        return E(BOOL, "(", self.number(env, d - 1), " %s " % r.choice([">", "<", "<=", "=="]), self.number(env, d - 1), ")")
+
+    def small(self, env, d):
+        """A length."""
+        return E(I64, "((", self.number(env, d - 1, I64), ") % 5)") if self.r.random() < 0.6 else E(I64, str(self.r.choice([0, 1, 2, 3])))
+
+    # ---- rows ----
+    def row(self, env, d):
+        r, t = self.r, row_of(self.s)
+        self.budget -= 1
+        found = [n for n, u in env.items() if u == t]
+        if d <= 0 or self.budget <= 0 or (found and r.random() < 0.2):
+            if found:
+                return E(t, r.choice(found))
+            return E(t, "(generate ", self.small(env, 0), " (\\%s -> " % self.name("i"), self.number(env, 0), "))")
+        rules = [(4, self.mapped), (3, self.filtered), (1.5, self.turned), (1.5, self.scanned), (1.5, self.joined), (2, self.cut),
+                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (0.7, self.chosen)]
+        if any(u == A("", t) for u in env.values()):
+            rules += [(1.5, self.flattened), (0.7, self.counted)]
+        return r.choices([f for _, f in rules], [w for w, _ in rules])[0](t, env, d)
+
+    def mapped(self, t, env, d):
+        x = self.name("x")
+        return E(t, "(map (\\%s -> " % x, self.number(dict(env, **{x: self.s}), d - 1), ") ", self.row(env, d - 1), ")")
+
+    def filtered(self, t, env, d):
+        x = self.name("x")
+        return E(t, "(filter (\\%s -> " % x, self.test(dict(env, **{x: self.s}), d - 1), ") ", self.row(env, d - 1), ")")
+
+    def turned(self, t, env, d):
+        return E(t, self.r.choice(["(reverse ", "(rotate 1 ", "(rotate (-2) "]), self.row(env, d - 1), ")")
+
+    def scanned(self, t, env, d):
+        op, ne = self.r.choice([("(+)", "0"), ("max", "0")])
+        return E(t, "(%s %s %s%s " % (self.r.choice(["scan", "scan_ex", "scan_right"]), op, ne, self.s.name), self.row(env, d - 1), ")")
+
+    def joined(self, t, env, d):
+        return E(t, "(", self.row(env, d - 1), " ++ ", self.row(env, d - 1), ")")
+
+    def cut(self, t, env, d):
+        q, k, r = self.name("q"), self.name("k"), self.r
+        form = r.choice(["%s[%s:]", "%s[:%s]", "%s[%s::2]", "%s[::-1][%s:]"]) % (q, k)
+        return E(t, "(let %s = " % q, self.row(env, d - 1), " in let %s = (" % k, self.number(env, d - 1, I64), ") %% (length %s + 1) in %s)" % (q, form))
+
+    def generated(self, t, env, d):
+        i = self.name("i")
+        inner = dict(env, **{i: I64})
+        return E(t, "(generate ", self.small(env, d - 1), " (\\%s -> " % i, self.number(inner, d - 1), "))")
+
+    def zipped(self, t, env, d):
+        q, x, y, r = self.name("q"), self.name("x"), self.name("y"), self.r
+        other = r.choice(["(reverse %s)", "(map (+ 1%s) %%s)" % self.s.name, "(scan (+) 0%s %%s)" % self.s.name]) % q
+        return E(t, "(let %s = " % q, self.row(env, d - 1), " in map2 (\\%s %s -> " % (x, y),
+                 self.number(dict(env, **{q: t, x: self.s, y: self.s}), d - 1), ") %s %s)" % (q, other))
+
+    def gathered(self, t, env, d):
+        q, i = self.name("q"), self.name("i")
+        return E(t, "(let %s = " % q, self.row(env, d - 1), " in gather %s (map (\\%s -> (%s * 3 + 1) %% length %s) (iota (length %s))))" % (q, i, i, q, q))
+
+    def placed(self, t, env, d):
+        q, i = self.name("q"), self.name("i")
+        return E(t, "(let %s = " % q, self.row(env, d - 1), " in permute (+) (map (\\_ -> 0%s) %s) (map (\\%s -> %s / 2) (iota (length %s))) %s)" %
+                 (self.s.name, q, i, i, q, q))
+
+    def chosen(self, t, env, d):
+        return E(t, "(if ", self.test(env, d - 1), " then ", self.row(env, d - 1), " else ", self.row(env, d - 1), ")")
+
+    def flattened(self, t, env, d):
+        return E(t, "(flatten ", self.matrix(env, d - 1), ")")
+
+    def counted(self, t, env, d):
+        """The elements of rows, in a few places."""
+        a, i, q, x = self.name("a"), self.name("i"), self.name("r"), self.name("x")
+        places = "(imap (\\%s %s -> map (\\%s -> %s %% 5) %s) %s)" % (i, q, x, i, q, a)
+        return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in permute (+) (replicate 4 0%s) %s %s)" % (self.s.name, places, a))
+
+    # ---- rows of rows: t is the type of a row's element, s or []s ----
+    def element(self, t, env, d):
+        return self.number(env, d) if t == self.s else self.row(env, d)
+
+    def matrix(self, env, d):
+        r, t, u = self.r, A("", row_of(self.s)), row_of(self.s)
+        self.budget -= 1
+        found = [n for n, v in env.items() if v == t]
+        x, q = r.random(), self.name("r")
+        inner = dict(env, **{q: u})
+        if d <= 0 or self.budget <= 0 or (found and x < 0.2):
+            return E(t, r.choice(found))
+        if x < 0.55:
+            return E(t, "(map (\\%s -> " % q, self.row(inner, d - 1), ") ", self.matrix(env, d - 1), ")")
+        if x < 0.68:
+            return E(t, "(filter (\\%s -> " % q, self.test(inner, d - 1), ") ", self.matrix(env, d - 1), ")")
+        if x < 0.76:
+            return E(t, "(reverse ", self.matrix(env, d - 1), ")")
+        if x < 0.84:
+            i = self.name("i")
+            return E(t, "(generate ", self.small(env, d - 1), " (\\%s -> " % i, self.row(dict(env, **{i: I64}), d - 1), "))")
+        if x < 0.88:
+            return E(t, "[", self.row(env, d - 1), ", ", self.row(env, d - 1), "]")
+        if x < 0.94:
+            a, i = self.name("a"), self.name("i")
+            return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in gather %s (map (\\%s -> (%s * 5 + 2) %% length %s) (iota (length %s))))" % (a, i, i, a, a))
+        return E(t, "(", self.matrix(env, d - 1), " ++ ", self.matrix(env, d - 1), ")")
+
+    def result(self, env, d):
+        """What is made of rows."""
+        r, u, q, x = self.r, row_of(self.s), self.name("r"), self.name("x")
+        inner, k = dict(env, **{q: u}), r.random()
+        if k < 0.35:
+            return self.matrix(env, d)
+        if k < 0.65:
+            return E(u, "(map (\\%s -> " % q, self.number(inner, d - 1), ") ", self.matrix(env, d - 1), ")")
+        if k < 0.8:
+            return E(self.s, "(reduce (+) 0%s (map (\\%s -> " % (self.s.name, q), self.number(inner, d - 1), ") ", self.matrix(env, d - 1), "))")
+        t = r.choice([A("", A("", u)), A("", u)])
+        body = self.element(u if t.element.element.array else self.s, dict(inner, **{x: self.s}), d - 1)
+        return E(t, "(map (\\%s -> map (\\%s -> " % (q, x), body, ") ", self.row(inner, 1), ") ", self.matrix(env, d - 1), ")")
+
+    # ---- programs ----
+    def of_stream(self, text, t, env, d):
+        """A result of a traversal: of rows, or of numbers."""
+        r, q, x = self.r, self.name("r"), self.name("x")
+        inner, k, u = dict(env, **{q: t}), r.random(), row_of(self.s)
+        typed = "(\\(%s: %s) -> " % (q, t.text)
+        if k < 0.3:
+            return E(A("", u), "(from_seq (map_seq %s" % typed, self.row(inner, d), ") %s))" % text)
+        if k < 0.5:
+            return E(u, "(from_seq (map_seq %s" % typed, self.number(inner, d), ") %s))" % text)
+        if k < 0.7:
+            return E(self.s, "(fold_seq (+) 0%s (map_seq %s" % (self.s.name, typed), self.number(inner, d), ") %s))" % text)
+        if k < 0.85:
+            return E(A("", t), "(from_seq (filter_seq %s" % typed, self.test(inner, d), ") %s))" % text)
+        body = self.row(dict(inner, **{x: self.s}), d - 1)
+        return E(A("", A("", u)), "(from_seq (map_seq %smap (\\%s -> " % (typed, x), body, ") ", self.row(inner, 1), ") %s))" % text)
+
+    def program(self):
+        r, u = self.r, row_of(self.s)
+        params, streams, lets, outs = {}, {}, [], []
+        env = {"a": A("", u), "k": I64}
+        params.update(a=A("", u), k=I64)
+        self.rows["a"] = r.choice([0, 1, 3, 6])
+        if r.random() < 0.7:
+            streams["s"] = Seq(u)
+            self.rows["s"] = r.choice([0, 1, 2, 7, 20, 60])
+        if r.random() < 0.3:
+            streams["n"] = Seq(self.s)
+            self.rows["n"] = r.choice([0, 1, 5, 20])
+        for name, t in streams.items():
+            for _ in range(r.choice([1, 1, 2])):
+                self.budget = 30
+                e = self.of_stream(name, t.element, env, r.randint(1, 4))
+                n = self.name("t")
+                lets.append((n, e))
+                outs.append(E(e.type, n))
+                if r.random() < 0.5:
+                    env[n] = e.type
+        for _ in range(r.choice([1, 1, 2]) if r.random() < 0.7 or not outs else 0):
+            self.budget = 40
+            outs.append(self.result(env, r.randint(2, 5)))
+        made = Program(params, streams, [], lets, outs, {"k": r.choice([0, 1, 3])})
+        return made
