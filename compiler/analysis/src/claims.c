@@ -137,6 +137,7 @@ static void compare_level(watch *w, loom_node_id node, uint64_t descriptors, uin
 static uint64_t look_at_leaf(watch *w, loom_node_id node, uint32_t i, const loom_leaf *leaf) {
     uint64_t shape = i, descriptors = 1;
     int64_t lists = 1;
+    bool known = true;
     for (uint32_t k = 0; k < leaf->depth; k++) {
         loom_shape_level claim = loom_shapes_level(w->shapes, node, i, k);
         bool alike;
@@ -144,8 +145,9 @@ static uint64_t look_at_leaf(watch *w, loom_node_id node, uint32_t i, const loom
         uint64_t extents = hash_level(leaf, k, lists, &alike, &one);
         if (!claim.rows_differ && !alike) broken(w, node, ROWS, LOOM_NONE);
         if (claim.constant >= 0 && lists && alike && one != claim.constant) broken(w, node, CONSTANT, LOOM_NONE);
+        known = known && claim.descriptor != LOOM_NO_DESCRIPTOR;
         descriptors = mix(descriptors, claim.descriptor);
-        compare_level(w, node, descriptors, extents);
+        if (known) compare_level(w, node, descriptors, extents);
         shape = mix(shape, extents);
         lists = lists_below(leaf, k, lists);
     }

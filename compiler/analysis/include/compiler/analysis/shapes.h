@@ -28,9 +28,10 @@ loom_shape_rep loom_shapes_rep(const loom_shapes *shapes, loom_node_id node);
 /* Loops: every element takes the same number of turns; IF: every element takes the same branch. True for other nodes.
  */
 bool loom_shapes_uniform(const loom_shapes *shapes, loom_node_id node);
+#define LOOM_NO_DESCRIPTOR UINT32_MAX
 /* What is claimed of a level of one leaf. Equal descriptors: see above. */
 typedef struct loom_shape_level {
-    uint32_t descriptor;
+    uint32_t descriptor; /* LOOM_NO_DESCRIPTOR: nothing is known */
     int64_t constant; /* the extent; -1: it is none */
     bool rows_differ; /* lists of this level may have different lengths within one value */
 } loom_shape_level;
