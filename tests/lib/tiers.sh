@@ -149,21 +149,27 @@ fuzzers() {
     done <build/fuzz/fuzzers.txt
 }
 
-# Generated programs, compiled against interpreted. The seeds are the same in each run, but for --long, which goes on to others.
-generated_programs() {
-    local seconds=${LOOM_WEFT_SECONDS:-120} seed=1 log=$logs/fuzz-weft.log last status
-    wanted fuzz-weft || return 0
-    [ $tier = long ] && seconds=${LOOM_WEFT_SECONDS:-1200} seed=$(date +%s)000
-    section "generated programs ($seconds s)"
+# Programs that tests/NAME generates, judged by itself. The seeds are the same in each run, but for --long, which goes on to others.
+generated_by() {
+    local name=$1 seconds=$2 least=$3 seed=1 log=$logs/$1.log last status
+    wanted "$name" || return 0
+    [ $tier = long ] && seconds=$4 seed=$(date +%s)000
+    section "generated programs: $name ($seconds s)"
     GRIDLOOM_BIN=$root/build/release/bin $python tests/lib/clean_exec.py $((seconds + 300)) \
-        tests/fuzz-weft --seconds "$seconds" --seed "$seed" --keep "$logs/fuzz-weft" >"$log" 2>&1
+        "tests/$name" --seconds "$seconds" --seed "$seed" --keep "$logs/$name" >"$log" 2>&1
     status=$?
     last=$(tail -n 1 "$log")
     if [ $status -ne 0 ]; then
-        fail fuzz-weft "exit status $status, programs in ${logs#"$root"/}/fuzz-weft" "$log"
-    elif ! [[ $last =~ ^([0-9]+)\ passed,\ 0\ failed$ ]] || [ "${BASH_REMATCH[1]}" -lt 20 ]; then
-        fail fuzz-weft "too few programs in $seconds s" "$log"
+        fail "$name" "exit status $status, programs in ${logs#"$root"/}/$name" "$log"
+    elif ! [[ $last =~ ^([0-9]+)\ passed,\ 0\ failed$ ]] || [ "${BASH_REMATCH[1]}" -lt "$least" ]; then
+        fail "$name" "too few programs in $seconds s" "$log"
     else
-        pass fuzz-weft "${BASH_REMATCH[1]} programs in $seconds s"
+        pass "$name" "${BASH_REMATCH[1]} programs in $seconds s"
     fi
+}
+
+# Compiled against interpreted, and what shape analysis claims against what happens.
+generated_programs() {
+    generated_by fuzz-weft "${LOOM_WEFT_SECONDS:-120}" 20 1200
+    generated_by claims "${LOOM_CLAIMS_SECONDS:-60}" 100 600
 }

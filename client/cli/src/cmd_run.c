@@ -3,8 +3,11 @@
 #include "client/binding.h"
 #include "client/output.h"
 #include "common/buffer.h"
+#include "common/file.h"
 #include "common/machine.h"
+#include "compiler/analysis/claims.h"
 #include "compiler/interp/interp.h"
+#include "compiler/stage/stage.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,7 @@ typedef struct run {
     int64_t block;
     cli_where where;
     bool remarks;
+    const char *claims;
     loom_client_program *program;
     uint32_t function;
     loom_client_outputs *out;
@@ -81,6 +85,7 @@ static loom_status *prepare(run *r, const char **paths, int n) {
     for (int i = 0; i < n; i++) loom_paths_read(files, paths[i]);
     loom_client_outputs_list(r->out, files);
     loom_paths_write(files, r->where.stats);
+    loom_paths_write(files, r->claims);
     return cli_check_paths(files);
 }
 
@@ -131,6 +136,44 @@ static loom_status *with_lengths(const run *r, loom_status *status) {
 
 /* ---- eval ---- */
 
+static void print_claims(const loom_program *p, const loom_claims *claims, loom_buffer *to) {
+    loom_buffer_printf(to, "{\"values\": %" PRIu64 ", \"broken\": [", claims->values);
+    for (uint32_t i = 0; i < claims->n_broken; i++) {
+        const loom_claim_broken *b = &claims->broken[i];
+        loom_buffer_printf(to, "%s{\"node\": %" PRIu32 ", \"line\": %" PRIu32 ", \"claim\": \"%s\"}", i ? ", " : "",
+                           b->node, p->nodes[b->node].span.line, b->claim);
+    }
+    loom_buffer_text(to, "], \"irregular\": [");
+    for (uint32_t i = 0; i < claims->n_irregular; i++) {
+        loom_buffer_printf(to, "%s{\"node\": %" PRIu32 ", \"line\": %" PRIu32 ", \"regular\": %s}", i ? ", " : "",
+                           claims->irregular[i], p->nodes[claims->irregular[i]].span.line,
+                           claims->were_regular[i] ? "true" : "false");
+    }
+    loom_buffer_text(to, "]}\n");
+}
+
+/* Evaluates the program without calls, and holds shape analysis against what happens; that is written also where the
+ * evaluation fails. */
+static loom_status *check_claims(const run *r, loom_value **result) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_program *p;
+    loom_claims claims = {0};
+    loom_status *status = loom_simplify_one(arena, r->program->program, r->function, &p);
+    if (!status) {
+        loom_buffer text = {0};
+        status = loom_claims_check(arena, p, 0, r->binding->arguments, result, &claims);
+        print_claims(p, &claims, &text);
+        loom_status *written = loom_file_write(r->claims, text.data, text.length, false);
+        loom_buffer_free(&text);
+        if (status)
+            loom_status_free(written);
+        else
+            status = written;
+    }
+    loom_arena_destroy(arena);
+    return status;
+}
+
 /* All outputs or none: files, what is printed, and statistics of the job, if it was one. */
 static loom_status *deliver(const run *r, const loom_value *result, const loom_job_result *job) {
     loom_file_set *files = loom_file_set_create();
@@ -154,7 +197,10 @@ static loom_status *evaluate(const run *r) {
     }
     loom_value *result = NULL;
     loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1)};
-    if (!status) status = loom_interp_call(p, r->function, b->arguments, &options, &result, NULL);
+    if (!status) {
+        status = r->claims ? check_claims(r, &result)
+                           : loom_interp_call(p, r->function, b->arguments, &options, &result, NULL);
+    }
     status = with_lengths(r, status);
     if (!status) status = deliver(r, result, NULL);
     loom_value_unref(result);
@@ -168,7 +214,13 @@ loom_status *cli_eval(const cli_call *call) {
         "compiler makes. " ABOUT_ARGUMENTS,
         "  gridloom eval examples/dotp.weft --stream xs=x.npy --stream ys=y.npy"};
     run r = {0};
-    loom_option options[] = {PROGRAM_OPTIONS(r), {0}};
+    loom_option options[] = {
+        PROGRAM_OPTIONS(r),
+        {"claims", 0, LOOM_OPT_TEXT, &r.claims, "FILE",
+         "Write there, as JSON, what shape analysis claims of values and does not hold here, and what is "
+         "called irregular and is not.",
+         0, 0},
+        {0}};
     const char **rest;
     int n;
     bool done;

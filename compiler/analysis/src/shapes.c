@@ -504,6 +504,8 @@ static aval permuted(loom_shapes *s, aframe *f, const loom_node *n) {
     aval dest = operand(s, f, n, 0), is = operand(s, f, n, 1), xs = operand(s, f, n, 2), joined;
     if (n->n_bodies && dest.n && is.n) {
         aval args[2] = {inner_element(s, dest, n->aux), inner_element(s, xs, is.at[0].depth)};
+        uint64_t places = scalars_of(s, f, n, 1); /* what meets what */
+        for (int i = 0; i < 2; i++) args[i] = with_elements(s, &args[i], places);
         run_body(s, loom_node_body(s->p, n, 0), args, f, &joined);
     }
     return with_elements(s, &dest, scalars_of(s, f, n, 1));
@@ -655,12 +657,21 @@ loom_shapes *loom_shapes_analyse(loom_arena *arena, const loom_program *program,
     return s;
 }
 
+loom_shape_level loom_shapes_level(const loom_shapes *s, loom_node_id node, uint32_t leaf, uint32_t level) {
+    const aval *x = &s->of_node[node];
+    if (!x->at) return (loom_shape_level){.descriptor = LOOM_NO_DESCRIPTOR, .constant = -1, .rows_differ = true};
+    const dim *d = &x->at[leaf].dims[level];
+    bool constant = s->descs[d->desc].kind == DESC_CONST;
+    return (loom_shape_level){d->desc, constant ? s->descs[d->desc].a : -1, d->own != 0};
+}
+
 bool loom_shapes_uniform(const loom_shapes *s, loom_node_id node) {
-    return !s->differs[node];
+    return s->of_node[node].at && !s->differs[node];
 }
 
 loom_shape_rep loom_shapes_rep(const loom_shapes *s, loom_node_id node) {
     const aval *x = &s->of_node[node];
+    if (!x->at) return LOOM_SHAPE_IRREGULAR; /* in a body that was not looked at: nothing is known */
     uint64_t all = shapes_all(x);
     if (!all) return LOOM_SHAPE_AVOIDED;
     for (uint32_t i = 0; i < x->n; i++) {

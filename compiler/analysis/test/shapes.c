@@ -123,6 +123,13 @@ LOOM_TEST(shapes, stencils) {
     expect_equal("entry main (a: []f64) : ([]f64, []f64) = (a, stencil (#constant 0) (\\w -> w[-1] + w[1]) a)", true);
 }
 
+/* What an operator meets depends on the places too. Found by tests/claims. */
+LOOM_TEST(shapes, places_of_a_permute) {
+    expect(
+        "entry main (a: [][]i64) (d: []i64) (x: []i64) : [][]i64 = map (\\is -> permute (\\p q -> p * 3 + q) d is x) a",
+        LOOM_OP_PRIM, LOOM_SHAPE_REGULAR, true);
+}
+
 /* papers/001 section 4.2: mapping over a nest keeps its shape, however it is written. */
 LOOM_TEST(shapes, equal_shapes) {
     expect_equal("entry main (a: [][]f64) : ([][]f64, [][]f64) = (a, map (map (+ 1.0)) a)", true);

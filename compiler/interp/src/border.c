@@ -253,12 +253,25 @@ static loom_status *write_slot(evaluation *ev, const type_info *t, slot s, const
     return NULL;
 }
 
+typedef struct named_leaves {
+    uint32_t n;
+    loom_type_leaf *at;
+} named_leaves;
+
+/* Kept: an observed evaluation asks for each value. */
+static const named_leaves *leaves_of(evaluation *ev, loom_type_id type) {
+    if (!ev->leaves) ev->leaves = LOOM_NEW_ARRAY(ev->arena, named_leaves, ev->program->n_types);
+    named_leaves *l = &ev->leaves[type];
+    if (!l->at) l->n = loom_type_leaves(ev->program, ev->arena, type, &l->at);
+    return l;
+}
+
 loom_status *value_out(evaluation *ev, loom_type_id type, slot s, loom_value **made) {
-    loom_type_leaf *types;
-    uint32_t n = loom_type_leaves(ev->program, ev->arena, type, &types), next = 0;
+    const named_leaves *leaves = leaves_of(ev, type);
+    uint32_t next = 0;
     loom_value *value;
-    LOOM_TRY(loom_value_create(n, &value));
-    loom_status *status = write_slot(ev, type_of_id(ev, type), s, types, value->leaves, &next);
+    LOOM_TRY(loom_value_create(leaves->n, &value));
+    loom_status *status = write_slot(ev, type_of_id(ev, type), s, leaves->at, value->leaves, &next);
     if (status) {
         loom_value_unref(value);
         return status;

@@ -235,6 +235,14 @@ static bool visits_stream(evaluation *ev, const loom_node *n) {
     return a && a->length == ev->options->stream_count;
 }
 
+static loom_status *show(evaluation *ev, loom_node_id id, slot made) {
+    loom_value *value;
+    LOOM_TRY(value_out(ev, ev->program->nodes[id].type, made, &value));
+    ev->options->observer->value(ev->options->observer->user, id, value);
+    loom_value_unref(value);
+    return NULL;
+}
+
 static loom_status *eval_node(evaluation *ev, loom_node_id id) {
     const loom_node *n = &ev->program->nodes[id];
     slot result = {.raw = {0}};
@@ -247,12 +255,14 @@ static loom_status *eval_node(evaluation *ev, loom_node_id id) {
     ev->steps += (uint64_t)loom_op_table[n->op].steps;
     if (ev->any_last[id]) drop_last(ev, n);
     ev->env[id] = result;
-    return NULL;
+    return ev->options->observer ? show(ev, id, result) : NULL;
 }
 
 loom_status *eval_body(evaluation *ev, loom_body_id body, slot *result) {
     const loom_body *b = &ev->program->bodies[body];
     const body_code *code = &ev->bodies[body];
+    const loom_interp_observer *observer = ev->options->observer;
+    if (observer) observer->enter(observer->user, body);
     for (uint32_t i = 0; i < code->n_nodes; i++) LOOM_TRY(eval_node(ev, code->nodes[i]));
     slot s = ev->env[b->result];
     const type_info *type = type_of(ev, b->result);
@@ -269,6 +279,7 @@ loom_status *eval_body(evaluation *ev, loom_body_id body, slot *result) {
         object_unref(&ev->heap, o->object);
         o->object = NULL;
     }
+    if (observer) observer->leave(observer->user, body);
     *result = s;
     return NULL;
 }

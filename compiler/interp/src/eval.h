@@ -32,6 +32,7 @@ typedef struct evaluation {
     heap heap;
     slot *env;               /* by node; functions do not recurse, so each node has one value at a time */
     const type_info **types; /* by type; NULL until asked for */
+    struct named_leaves *leaves; /* by type: what its columns are called; NULL until asked for */
     body_code *bodies;       /* by body */
     bool *last;              /* by operand entry: the last use of a value of an object type */
     bool *any_last;          /* by node: one of its operands is */

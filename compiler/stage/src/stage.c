@@ -57,6 +57,10 @@ loom_status *loom_stage_split(loom_arena *arena, const loom_stage_request *reque
     return status;
 }
 
+loom_status *loom_simplify_one(loom_arena *arena, const loom_program *program, uint32_t f, loom_program **simplified) {
+    return loom_simplify_function(arena, program, f, NULL, simplified);
+}
+
 loom_status *loom_simplify(loom_arena *arena, const loom_program *program, loom_program **simplified) {
     uint32_t entry = 0;
     const loom_function *f = loom_program_entry(program, NULL);

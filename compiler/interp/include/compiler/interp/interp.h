@@ -12,6 +12,16 @@
 #include "compiler/ir/core.h"
 #include <stdatomic.h>
 
+/* Shown what happens: a body that begins, each value that is made in it (not parameters), and its end, unless it fails.
+ * Bodies that are one primitive, given to folds and the like, are not shown, nor are bodies that run on many elements at
+ * once (one_by_one). */
+typedef struct loom_interp_observer {
+    void *user;
+    void (*enter)(void *user, loom_body_id body);
+    void (*value)(void *user, loom_node_id node, const loom_value *value);
+    void (*leave)(void *user, loom_body_id body);
+} loom_interp_observer;
+
 typedef struct loom_interp_options {
     uint64_t memory_limit;      /* bytes of values alive; 0: none */
     uint64_t work_limit;        /* evaluations; 0: none */
@@ -22,6 +32,7 @@ typedef struct loom_interp_options {
     int64_t stream_first, stream_count;
     bool one_by_one; /* no body is run on many elements at once: for tests that hold the quick path against the plain
                         one */
+    const loom_interp_observer *observer; /* NULL: none */
 } loom_interp_options;
 
 /* Counters of work: compiled code is held against these. scalar_evaluations: primitives and conversions, weighted as in

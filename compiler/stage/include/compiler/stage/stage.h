@@ -32,5 +32,8 @@ LOOM_MUST_USE loom_status *loom_stage_split(loom_arena *arena, const loom_stage_
                                             loom_graph **graph);
 /* Simplifies one program (all functions) into a new one: the `simplified` stage of `explain`. */
 LOOM_MUST_USE loom_status *loom_simplify(loom_arena *arena, const loom_program *program, loom_program **simplified);
+/* Function f alone, as the only one of a program without calls. */
+LOOM_MUST_USE loom_status *loom_simplify_one(loom_arena *arena, const loom_program *program, uint32_t f,
+                                             loom_program **simplified);
 
 #endif
