@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "daemon.h"
 #include <inttypes.h>
+#include <sys/statvfs.h>
 
 bool loom_stage_spills(const loom_job_stage *stage) {
     return stage->graph->saves != 0;
@@ -54,6 +55,7 @@ void loom_spill_give_up(loom_job_stage *stage, const char *why) {
 
 /* What has been seen of a spill. */
 typedef struct spill_costs {
+    double bytes;         /* of files */
     double read, written; /* elements of the stream, and how often these were written */
     double reading;       /* seconds of a worker for an element: to read it and tell its batches */
     double writing;       /* the same: to write it as often as it is to be */
@@ -66,6 +68,7 @@ static spill_costs costs_of(const loom_job_stage *stage) {
         const loom_piece *piece = pieces->at[i];
         for (size_t k = 0; k < piece->spilled.n_batches; k++) c.written += (double)piece->spilled.counts[k];
         c.read += (double)loom_blocks_count(stage->blocks, piece->stretch);
+        c.bytes += (double)piece->object->bytes;
     }
     double reading = 0, writing = 0, rates = 0;
     for (size_t i = 0; i < stage->seats.n; i++) {
@@ -78,6 +81,13 @@ static spill_costs costs_of(const loom_job_stage *stage) {
     c.reading = rates > 0 ? reading / rates : 0;
     c.writing = c.read > 0 ? writing / c.read : 0;
     return c;
+}
+
+/* Whether `bytes` more leave half of what is free: partial results want room too, and so do others. */
+static bool is_room_for(const loom_daemon *d, double bytes) {
+    struct statvfs fs;
+    if (!d->n_spools || statvfs(d->spools[d->n_spools - 1], &fs)) return true;
+    return bytes <= (double)fs.f_bavail * (double)fs.f_frsize / 2;
 }
 
 /* To go on costs what is left to be read and written, then reading what was written; to stop, all traversals. */
@@ -94,7 +104,11 @@ void loom_spill_judge(loom_job_stage *stage) {
     double on = left * (c.reading + c.writing) + copies * c.reading, stop = (saves + 1) * c.reading;
     loom_log(LOOM_LOG_DEBUG, "job %" PRIu64 ": spilled %.0f of %.0f elements %.2f times: %.3g s to go on, %.3g to stop",
              stage->job->id, c.read, all, copies, on * all, stop * all);
-    if (on > stop) loom_spill_give_up(stage, "it costs more than it saves");
+    if (on > stop) {
+        loom_spill_give_up(stage, "it costs more than it saves");
+    } else if (!is_room_for(stage->job->daemon, c.bytes / c.read * (all - c.read))) {
+        loom_spill_give_up(stage, "it would take more than half of the room on the disk");
+    }
 }
 
 void loom_spill_finish(loom_job_stage *stage) {
