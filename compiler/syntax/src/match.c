@@ -1,9 +1,15 @@
 /* `match`: the first case whose pattern fits.
  *
- * How it is said in core. The subject is evaluated once. What patterns compare are its scalar parts, so all comparisons
- * are made first (they cannot fail and cost little), and the case is found by halving: does one of the first half fit?
+ * How it is said in core. The subject is evaluated once. What patterns compare are its scalar parts, so comparisons can
+ * be made first (they cannot fail and cost little), and the case is found by halving: does one of the first half fit?
  *     match x case 0 -> a case 1 -> b case _ -> c      if x == 0 then a else if x == 1 then b else c
  * Bodies nest by the logarithm of the number of cases, and the last case is never asked for.
+ * Of many cases (more than FEW) that would make n log n uses of n comparisons, and what is used more than once is kept
+ * by later passes. There the number of the case comes first, with one use of each comparison, and bodies are found by
+ * that number. Where literals are compared with one real number, by searching among the sorted literals:
+ *     k = if x < 50 then (if x < 25 then ... (if x == 7 then 7 else 100)) else ...
+ *     if k < 50 then (if k < 25 then ...) else ...
+ * else as the least of the numbers of cases that fit. Both have n steps of code; searching takes log n of time.
  *
  * What is covered. Tuples and records have one form each, so a pattern is a list of comparisons (place, literal), the
  * places being those of the subject that any pattern looks at. A value that no case fits is looked for place by place:
@@ -32,7 +38,8 @@ typedef struct place {
 typedef struct test {
     uint32_t column;
     const syn_exp *literal;
-    syn_node *holds;
+    syn_node *value, *to; /* what is compared, and the literal */
+    const syn_pat *pat;
 } test;
 
 /* The comparisons of a case, by column. */
@@ -88,9 +95,7 @@ static void compare(matching *m, place *at, const syn_pat *pat, row *tests) {
         }
         m->columns[m->n_columns++] = value->type;
     }
-    syn_node *sides[2] = {value, literal};
-    syn_node *holds = loom_syn_prim_call(e, LOOM_PRIM_EQ, LOOM_DTYPES, 2, sides, NULL, pat->span);
-    test t = {.column = at->column, .literal = pat->literal, .holds = holds};
+    test t = {.column = at->column, .literal = pat->literal, .value = value, .to = literal, .pat = pat};
     LOOM_PUSH(e->arena, *tests, t);
 }
 
@@ -248,7 +253,9 @@ typedef struct entry {
 } entry;
 
 static int by_literal(const void *x, const void *y) {
-    return compare_literals(((const entry *)x)->test->literal, ((const entry *)y)->test->literal);
+    const entry *a = x, *b = y;
+    int order = compare_literals(a->test->literal, b->test->literal);
+    return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
 /* Splits rows at a column: those that compare there, sorted by literal, and the others. */
@@ -386,7 +393,11 @@ static void check_covered(matching *m) {
                    "`match` needs a case for every value: expected one that fits `%s`, found none", text);
 }
 
-/* ---- the value ---- */
+/* ---- which case ---- */
+
+static syn_node *compared(matching *m, loom_prim prim, const test *t) {
+    return loom_syn_prim_call(m->e, prim, LOOM_DTYPES, 2, (syn_node *[]){t->value, t->to}, NULL, t->pat->span);
+}
 
 static syn_node *both(matching *m, loom_prim prim, syn_node *a, syn_node *b) {
     if (!a || !b) return a ? a : b;
@@ -396,9 +407,92 @@ static syn_node *both(matching *m, loom_prim prim, syn_node *a, syn_node *b) {
 /* Does a case fit? NULL: always. */
 static syn_node *fits(matching *m, uint32_t i) {
     syn_node *all = NULL;
-    for (size_t k = 0; k < m->rows[i].count; k++) all = both(m, LOOM_PRIM_AND, all, m->rows[i].at[k].holds);
+    for (size_t k = 0; k < m->rows[i].count; k++) {
+        all = both(m, LOOM_PRIM_AND, all, compared(m, LOOM_PRIM_EQ, &m->rows[i].at[k]));
+    }
     return all;
 }
+
+static syn_node *number_of(matching *m, uint32_t i) {
+    return loom_syn_literal(m->e, LIT_INT, i, i, false, m->e->scalars[LOOM_I32], m->exp->span);
+}
+
+static syn_node *chosen(matching *m, syn_node *holds, syn_node *a, syn_node *b) {
+    return loom_syn_prim(m->e, LOOM_PRIM_SELECT, m->e->scalars[LOOM_I32], 3, (syn_node *[]){holds, a, b},
+                         m->exp->span);
+}
+
+/* Least number of the cases of [from, to) that fit; `none` where none does. */
+static syn_node *least_number(matching *m, uint32_t from, uint32_t to, syn_node *none) {
+    if (to - from == 1) {
+        syn_node *holds = fits(m, from), *own = number_of(m, from);
+        return holds ? chosen(m, holds, own, none) : own;
+    }
+    uint32_t middle = from + (to - from) / 2;
+    syn_node *sides[2] = {least_number(m, from, middle, none), least_number(m, middle, to, none)};
+    return loom_syn_prim(m->e, LOOM_PRIM_MIN, m->e->scalars[LOOM_I32], 2, sides, m->exp->span);
+}
+
+/* Cases by literal, sorted, each literal once. */
+typedef struct search {
+    const group *g;
+    const uint32_t *numbers;
+    uint32_t otherwise;
+} search;
+
+static syn_node *searched(matching *m, const search *s, size_t from, size_t to);
+
+static syn_body *searched_body(matching *m, const search *s, size_t from, size_t to) {
+    syn_body *body = loom_syn_open(m->e, B_BRANCH, 0, NULL, m->exp->span);
+    loom_syn_close(m->e, body, searched(m, s, from, to));
+    return body;
+}
+
+static syn_node *searched(matching *m, const search *s, size_t from, size_t to) {
+    if (to - from == 1) {
+        syn_node *own = number_of(m, s->numbers[from]), *other = number_of(m, s->otherwise);
+        return chosen(m, compared(m, LOOM_PRIM_EQ, s->g->tests[from]), own, other);
+    }
+    size_t middle = from + (to - from) / 2;
+    syn_node *less = compared(m, LOOM_PRIM_LT, s->g->tests[middle]);
+    syn_body *below = searched_body(m, s, from, middle), *above = searched_body(m, s, middle, to);
+    syn_node *n = loom_syn_node1(m->e, LOOM_OP_IF, m->e->scalars[LOOM_I32], less, m->exp->span);
+    loom_syn_set_bodies(m->e, n, below, above);
+    return n;
+}
+
+/* One column of real numbers, whose type is known. */
+static bool is_searchable(const matching *m) {
+    if (m->n_columns != 1) return false;
+    const syn_ty *type = loom_syn_ty(m->columns[0]);
+    return type->kind == TY_SCALAR && (SYN_REALS & SYN_BIT(type->dtype));
+}
+
+static syn_node *search_number(matching *m) {
+    loom_arena *arena = m->e->arena;
+    uint32_t n = m->exp->n_cases, reached = 0;
+    const row **rows = LOOM_NEW_ARRAY(arena, const row *, n), **free_rows = LOOM_NEW_ARRAY(arena, const row *, n);
+    while (reached < n && m->rows[reached].count) reached++; /* none is, behind one that always fits */
+    if (reached == 0) return number_of(m, 0);
+    for (uint32_t i = 0; i < reached; i++) rows[i] = &m->rows[i];
+    size_t n_free;
+    group g = split(m, rows, reached, 0, free_rows, &n_free), once = g;
+    const test **tests = LOOM_NEW_ARRAY(arena, const test *, g.n);
+    uint32_t *numbers = LOOM_NEW_ARRAY(arena, uint32_t, g.n);
+    once.n = 0;
+    for (size_t i = 0; i < g.n; i = group_end(&g, i)) {
+        tests[once.n] = g.tests[i];
+        numbers[once.n++] = (uint32_t)(g.rows[i] - m->rows);
+    }
+    once.tests = tests;
+    search s = {.g = &once, .numbers = numbers, .otherwise = reached < n ? reached : n - 1};
+    return searched(m, &s, 0, once.n);
+}
+
+/* Cases that are asked for one after another, by halves: later passes copy so few comparisons. */
+#define FEW 8
+
+/* ---- the value ---- */
 
 static syn_node *case_value(matching *m, uint32_t i) {
     syn_elab *e = m->e;
@@ -419,27 +513,53 @@ static syn_node *case_value(matching *m, uint32_t i) {
     return value;
 }
 
-static syn_body *cases_body(matching *m, syn_node *const *holds, uint32_t from, uint32_t to);
+/* How the case is found: by its number, or, of few, by what holds for each. */
+typedef struct choice {
+    syn_node *number;
+    syn_node **holds;
+} choice;
+
+static syn_node *is_before(matching *m, const choice *c, uint32_t from, uint32_t middle) {
+    if (c->number) {
+        syn_node *sides[2] = {c->number, number_of(m, middle)};
+        return loom_syn_prim(m->e, LOOM_PRIM_LT, m->e->scalars[LOOM_BOOL], 2, sides, m->exp->span);
+    }
+    syn_node *any = c->holds[from];
+    for (uint32_t i = from + 1; i < middle && any; i++) {
+        any = c->holds[i] ? both(m, LOOM_PRIM_OR, any, c->holds[i]) : NULL;
+    }
+    return any ? any : loom_syn_bool(m->e, true, m->exp->span);
+}
+
+static syn_body *cases_body(matching *m, const choice *c, uint32_t from, uint32_t to);
 
 /* Cases [from, to), none of those before fits, and one of these does. */
-static syn_node *cases(matching *m, syn_node *const *holds, uint32_t from, uint32_t to) {
+static syn_node *cases(matching *m, const choice *c, uint32_t from, uint32_t to) {
     if (to - from == 1) return case_value(m, from);
     uint32_t middle = from + (to - from) / 2;
-    syn_node *first_half = holds[from];
-    for (uint32_t i = from + 1; i < middle && first_half; i++) {
-        first_half = holds[i] ? both(m, LOOM_PRIM_OR, first_half, holds[i]) : NULL;
-    }
-    if (!first_half) first_half = loom_syn_bool(m->e, true, m->exp->span);
-    syn_body *then = cases_body(m, holds, from, middle), *other = cases_body(m, holds, middle, to);
-    syn_node *n = loom_syn_node1(m->e, LOOM_OP_IF, m->type, first_half, m->exp->span);
+    syn_node *before = is_before(m, c, from, middle);
+    syn_body *then = cases_body(m, c, from, middle), *other = cases_body(m, c, middle, to);
+    syn_node *n = loom_syn_node1(m->e, LOOM_OP_IF, m->type, before, m->exp->span);
     loom_syn_set_bodies(m->e, n, then, other);
     return n;
 }
 
-static syn_body *cases_body(matching *m, syn_node *const *holds, uint32_t from, uint32_t to) {
+static syn_body *cases_body(matching *m, const choice *c, uint32_t from, uint32_t to) {
     syn_body *body = loom_syn_open(m->e, B_BRANCH, 0, NULL, m->exp->cases[from].body->span);
-    loom_syn_close(m->e, body, cases(m, holds, from, to));
+    loom_syn_close(m->e, body, cases(m, c, from, to));
     return body;
+}
+
+static choice find_case(matching *m) {
+    uint32_t n = m->exp->n_cases;
+    choice c = {0};
+    if (n > FEW && !m->broken) {
+        c.number = is_searchable(m) ? search_number(m) : least_number(m, 0, n, number_of(m, n - 1));
+        return c;
+    }
+    c.holds = LOOM_NEW_ARRAY(m->e->arena, syn_node *, n);
+    for (uint32_t i = 0; i < n; i++) c.holds[i] = m->broken ? NULL : fits(m, i);
+    return c;
 }
 
 syn_value *loom_syn_elab_match(syn_elab *e, const syn_exp *x, syn_env *env, const syn_rt *expected) {
@@ -448,7 +568,6 @@ syn_value *loom_syn_elab_match(syn_elab *e, const syn_exp *x, syn_env *env, cons
     m.root = new_place(&m, m.subject);
     look_at_cases(&m);
     check_covered(&m);
-    syn_node **holds = LOOM_NEW_ARRAY(e->arena, syn_node *, x->n_cases);
-    for (uint32_t i = 0; i < x->n_cases; i++) holds[i] = m.broken ? NULL : fits(&m, i);
-    return loom_syn_node_value(e, cases(&m, holds, 0, x->n_cases));
+    choice c = find_case(&m);
+    return loom_syn_node_value(e, cases(&m, &c, 0, x->n_cases));
 }
