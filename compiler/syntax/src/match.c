@@ -15,8 +15,8 @@
  * places being those of the subject that any pattern looks at. A value that no case fits is looked for place by place:
  * the cases that agree with a literal there, and, unless the literals are all that the type has, those that compare
  * nothing there. A case is reached if such a value of the cases before it fits it (Maranget, "Warnings for pattern
- * matching", without the constructors). Cost: exponential at worst, as the problem is; each look is a step against the
- * limit of checking.
+ * matching", without the constructors). Cost: exponential at worst, as the problem is, and n^2 of n cases that compare
+ * several places; each look is a step against the limit of checking. Where one place is compared, one sort.
  */
 #include "elab.h"
 #include <stdlib.h>
@@ -38,6 +38,8 @@ typedef struct place {
 typedef struct test {
     uint32_t column;
     const syn_exp *literal;
+    double real;          /* the literal as its type has it */
+    bool exact;           /* an integer: compared as such */
     syn_node *value, *to; /* what is compared, and the literal */
     const syn_pat *pat;
 } test;
@@ -139,30 +141,43 @@ static int by_column(const void *x, const void *y) {
     return (a->column > b->column) - (a->column < b->column);
 }
 
+static double number(const syn_exp *x) {
+    return x->flag ? -x->real : x->real;
+}
+
+/* Types may be known only when all patterns were looked at: 0.1 and 0.10000000001 are one f32. */
+static void round_literal(const matching *m, test *t) {
+    const syn_ty *type = loom_syn_ty(m->columns[t->column]);
+    loom_dtype dtype = type->kind == TY_SCALAR ? type->dtype : LOOM_DTYPES;
+    bool single = dtype == LOOM_F32 || dtype == LOOM_C64, whole = single || dtype == LOOM_F64 || dtype == LOOM_C128;
+    t->real = single ? (double)(float)number(t->literal) : number(t->literal);
+    t->exact = t->literal->kind == E_INT && !whole;
+}
+
 static void look_at_cases(matching *m) {
     m->rows = LOOM_NEW_ARRAY(m->e->arena, row, m->exp->n_cases);
     for (uint32_t i = 0; i < m->exp->n_cases; i++) {
         look(m, m->root, m->exp->cases[i].pat, &m->rows[i]);
         if (m->rows[i].count) qsort(m->rows[i].at, m->rows[i].count, sizeof *m->rows[i].at, by_column);
     }
+    for (uint32_t i = 0; i < m->exp->n_cases; i++) {
+        for (size_t k = 0; k < m->rows[i].count; k++) round_literal(m, &m->rows[i].at[k]);
+    }
 }
 
 /* ---- what is covered ---- */
 
-static double number(const syn_exp *x) {
-    return x->flag ? -x->real : x->real;
-}
-
-/* Literals of one type by value; integers exactly. */
-static int compare_literals(const syn_exp *a, const syn_exp *b) {
+/* Literals of one column by value; integers exactly. */
+static int compare_literals(const test *s, const test *t) {
+    const syn_exp *a = s->literal, *b = t->literal;
     if (a->kind == E_BOOL || b->kind == E_BOOL) return (int)a->flag - (int)b->flag;
-    double x = number(a), y = number(b);
-    if (x != y || a->kind != E_INT || b->kind != E_INT || a->integer == b->integer) return (x > y) - (x < y);
+    double x = s->real, y = t->real;
+    if (x != y || !s->exact || !t->exact || a->integer == b->integer) return (x > y) - (x < y);
     return (a->integer < b->integer) == a->flag ? 1 : -1;
 }
 
-/* The comparison of a row in this column, or NULL. */
-static const test *test_in(const row *r, uint32_t column) {
+/* Where the comparisons of a row in columns from this one on begin. */
+static size_t lower_bound(const row *r, uint32_t column) {
     size_t low = 0, high = r->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -171,20 +186,19 @@ static const test *test_in(const row *r, uint32_t column) {
         else
             high = middle;
     }
-    return low < r->count && r->at[low].column == column ? &r->at[low] : NULL;
+    return low;
+}
+
+/* The comparison of a row in this column, or NULL. */
+static const test *test_in(const row *r, uint32_t column) {
+    size_t at = lower_bound(r, column);
+    return at < r->count && r->at[at].column == column ? &r->at[at] : NULL;
 }
 
 /* Least column from `from` on that a row compares, or LOOM_NONE. */
 static uint32_t column_from(const row *r, uint32_t from) {
-    size_t low = 0, high = r->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (r->at[middle].column < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < r->count ? r->at[low].column : LOOM_NONE;
+    size_t at = lower_bound(r, from);
+    return at < r->count ? r->at[at].column : LOOM_NONE;
 }
 
 /* Looking at a row is cheaper than other steps, memory for it is not. */
@@ -210,7 +224,7 @@ typedef struct group {
 
 static size_t group_end(const group *g, size_t from) {
     size_t to = from + 1;
-    while (to < g->n && compare_literals(g->tests[from]->literal, g->tests[to]->literal) == 0) to++;
+    while (to < g->n && compare_literals(g->tests[from], g->tests[to]) == 0) to++;
     return to;
 }
 
@@ -254,7 +268,7 @@ typedef struct entry {
 
 static int by_literal(const void *x, const void *y) {
     const entry *a = x, *b = y;
-    int order = compare_literals(a->test->literal, b->test->literal);
+    int order = compare_literals(a->test, b->test);
     return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
@@ -350,7 +364,7 @@ static const char *place_text(matching *m, const place *at) {
 static bool agree(const row *a, const row *b) {
     for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
         if (a->at[i].column == b->at[k].column) {
-            if (compare_literals(a->at[i++].literal, b->at[k++].literal) != 0) return false;
+            if (compare_literals(&a->at[i++], &b->at[k++]) != 0) return false;
         } else if (a->at[i].column < b->at[k].column) {
             i++;
         } else {
@@ -370,15 +384,45 @@ static bool reached(matching *m, const row *const *rows, size_t n, const row *ow
     return uncovered(m, agreeing, n_agreeing, own, 0);
 }
 
-static void check_covered(matching *m) {
+/* Which cases are reached where there is one column: those first with their literal, up to one that compares nothing.
+ * One sort. */
+static void reached_by_literal(matching *m, bool *is) {
+    uint32_t n = m->exp->n_cases;
+    const row **rows = LOOM_NEW_ARRAY(m->e->arena, const row *, n),
+              **free_rows = LOOM_NEW_ARRAY(m->e->arena, const row *, n);
+    size_t n_free, different = 0;
+    for (uint32_t i = 0; i < n; i++) rows[i] = &m->rows[i];
+    count_rows(m, n, 4 * (size_t)n);
+    group g = split(m, rows, n, 0, free_rows, &n_free);
+    for (size_t i = 0; i < g.n; i = group_end(&g, i)) is[g.rows[i] - m->rows] = true;
+    for (uint32_t i = 0; i < n; i++) {
+        bool any = m->rows[i].count == 0;
+        if (any) is[i] = !is_all(m->columns[0], different);
+        different += !any && is[i];
+        if (!any || !is[i]) continue;
+        for (i++; i < n; i++) is[i] = false;
+    }
+}
+
+static void reached_by_looking(matching *m, bool *is) {
+    const row **rows = LOOM_NEW_ARRAY(m->e->arena, const row *, m->exp->n_cases);
+    const row **agreeing = LOOM_NEW_ARRAY(m->e->arena, const row *, m->exp->n_cases);
+    size_t n = 0;
+    for (uint32_t i = 0; i < m->exp->n_cases; i++) {
+        is[i] = reached(m, rows, n, &m->rows[i], agreeing);
+        if (is[i]) rows[n++] = &m->rows[i];
+    }
+}
+
+static void check_cases(matching *m) {
     const syn_exp *x = m->exp;
-    if (m->broken) return;
     const row **rows = LOOM_NEW_ARRAY(m->e->arena, const row *, x->n_cases);
-    const row **agreeing = LOOM_NEW_ARRAY(m->e->arena, const row *, x->n_cases);
+    bool *is = LOOM_NEW_ARRAY(m->e->arena, bool, x->n_cases);
     m->witness = LOOM_NEW_ARRAY(m->e->arena, wanted, m->n_columns ? m->n_columns : 1);
+    m->n_columns == 1 ? reached_by_literal(m, is) : reached_by_looking(m, is);
     size_t n = 0;
     for (uint32_t i = 0; i < x->n_cases; i++) {
-        if (reached(m, rows, n, &m->rows[i], agreeing)) {
+        if (is[i]) {
             rows[n++] = &m->rows[i];
         } else {
             loom_syn_warn(m->e, x->cases[i].span, "leave it out, or move it up",
@@ -391,6 +435,15 @@ static void check_covered(matching *m) {
     loom_syn_error(m->e, x->span,
                    loom_arena_printf(m->e->arena, "add `case %s -> ...`, or `case _ -> ...` for the rest", text),
                    "`match` needs a case for every value: expected one that fits `%s`, found none", text);
+}
+
+/* A limit of checking that is met meanwhile is told at the `match`. */
+static void check_covered(matching *m) {
+    if (m->broken) return;
+    const syn_exp *around = m->e->covering;
+    m->e->covering = m->exp;
+    check_cases(m);
+    m->e->covering = around;
 }
 
 /* ---- which case ---- */
@@ -418,8 +471,7 @@ static syn_node *number_of(matching *m, uint32_t i) {
 }
 
 static syn_node *chosen(matching *m, syn_node *holds, syn_node *a, syn_node *b) {
-    return loom_syn_prim(m->e, LOOM_PRIM_SELECT, m->e->scalars[LOOM_I32], 3, (syn_node *[]){holds, a, b},
-                         m->exp->span);
+    return loom_syn_prim(m->e, LOOM_PRIM_SELECT, m->e->scalars[LOOM_I32], 3, (syn_node *[]){holds, a, b}, m->exp->span);
 }
 
 /* Least number of the cases of [from, to) that fit; `none` where none does. */
