@@ -92,6 +92,7 @@ typedef struct block_parser {
     loom_arena *arena;
     loom_testing_text t;
     loom_testing_block *block;
+    loom_testing_regex **regexes;
     LOOM_VEC(const char *) entries;
     LOOM_VEC(loom_testing_case) cases;
     /* of the case to come */
@@ -193,17 +194,24 @@ static loom_status *automatic(block_parser *b, const loom_testing_text *start) {
                                        : test_expected(&second, "`output` after `auto`");
 }
 
+static loom_status *regex(block_parser *b, const loom_testing_regex **made) {
+    while (test_now(&b->t) == ' ' || test_now(&b->t) == '\t') test_next(&b->t);
+    loom_span span = test_place(&b->t);
+    return test_regex(b->arena, b->t.file, span, rest_of_line(b), b->regexes, made);
+}
+
 /* Of the case before it; of the whole program where there is none. */
 static loom_status *error(block_parser *b, const loom_testing_text *start) {
-    const char *regex = rest_of_line(b);
+    const loom_testing_regex *fits;
+    LOOM_TRY(regex(b, &fits));
     loom_testing_case *c = last_case(b);
     if (c) {
         c->outcome = LOOM_TESTING_ERROR;
-        c->error = regex;
+        c->error = fits;
         return NULL;
     }
     if (b->cases.count || b->block->error) return test_error(start, "an error without an input of its own");
-    b->block->error = regex;
+    b->block->error = fits;
     return NULL;
 }
 
@@ -261,8 +269,8 @@ static bool is_mark(const char *text, size_t from, size_t end) {
     return end - from == 2 && text[from] == '=' && text[from + 1] == '=';
 }
 
-loom_status *loom_testing_parse(loom_arena *arena, const char *name, const char *text, size_t length,
-                                loom_testing_blocks *blocks) {
+static loom_status *parse_all(loom_arena *arena, const char *name, const char *text, size_t length,
+                              loom_testing_blocks *blocks) {
     LOOM_VEC(loom_testing_block) found = {0};
     uint32_t line = 1;
     for (size_t at = 0; at < length; line++) {
@@ -273,7 +281,7 @@ loom_status *loom_testing_parse(loom_arena *arena, const char *name, const char 
         t.column = (uint32_t)(end - at) + 1;
         if (inside && inside <= end && is_mark(text, inside, end)) {
             loom_testing_block block = {.span = {.line = line, .column = 1, .end_line = line, .end_column = t.column}};
-            block_parser b = {.arena = arena, .t = t, .block = &block};
+            block_parser b = {.arena = arena, .t = t, .block = &block, .regexes = &blocks->regexes};
             LOOM_TRY(parse_block(&b));
             LOOM_PUSH(arena, found, block);
             end = b.t.at;
@@ -281,6 +289,19 @@ loom_status *loom_testing_parse(loom_arena *arena, const char *name, const char 
         }
         at = end + 1;
     }
-    *blocks = (loom_testing_blocks){found.at, (uint32_t)found.count};
+    blocks->at = found.at;
+    blocks->count = (uint32_t)found.count;
     return NULL;
+}
+
+loom_status *loom_testing_parse(loom_arena *arena, const char *name, const char *text, size_t length,
+                                loom_testing_blocks *blocks) {
+    loom_testing_blocks made = {0};
+    loom_status *status = parse_all(arena, name, text, length, &made);
+    if (status) {
+        loom_testing_free(&made);
+    } else {
+        *blocks = made;
+    }
+    return status;
 }

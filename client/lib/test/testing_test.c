@@ -1,6 +1,7 @@
 /* Tests in comments: blocks, values, and what differs. */
 #include "client/program.h"
 #include "client/testing.h"
+#include "common/buffer.h"
 #include "loom_test.h"
 
 /* ---- blocks ---- */
@@ -43,13 +44,45 @@ LOOM_TEST(testing_blocks, cases_and_outcomes) {
     LOOM_CHECK(c[1].outcome == LOOM_TESTING_AUTO && c[1].random && !c[1].skipped);
     LOOM_CHECK_STR(c[1].name, "first");
     LOOM_CHECK(c[2].outcome == LOOM_TESTING_ERROR && !c[2].name);
-    LOOM_CHECK_STR(c[2].error, "index [0-9]+");
+    LOOM_CHECK_STR(loom_testing_regex_text(c[2].error), "index [0-9]+");
+    LOOM_CHECK(loom_testing_fits(c[2].error, "an index 12") && !loom_testing_fits(c[2].error, "index of"));
+    LOOM_CHECK(loom_testing_regex_span(c[2].error).line == 11 && loom_testing_regex_span(c[2].error).column == 11);
     LOOM_CHECK(c[3].skipped && c[4].skipped && c[5].skipped && !c[6].skipped);
     LOOM_CHECK(c[6].outcome == LOOM_TESTING_RUNS);
-    LOOM_CHECK_STR(two->error, "");
+    LOOM_CHECK(loom_testing_fits(two->error, "anything"));
     LOOM_CHECK(two->n_cases == 0 && two->n_entries == 1 && two->span.line == 19);
     LOOM_CHECK_STR(two->entries[0], "main");
+    loom_testing_free(&b);
     LOOM_CHECK_EQ_INT(parse(arena, "-- == 1\n-- input { 1 }\nentry main = 1 == 1\n==\n").count, 0);
+    loom_arena_destroy(arena);
+}
+
+/* What regcomp would take minutes, gigabytes or the stack for. */
+LOOM_TEST(testing_blocks, regular_expressions) {
+    static const char *const costly[] = {"((((a{1,255}){1,255}){1,255}){1,255})",
+                                         "((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)",
+                                         "a{30}{30}{30}",
+                                         "(a?){32767}",
+                                         "(((x{10,}){10,}){9,})",
+                                         "[^]a[:alpha:]]{1001}"};
+    for (size_t i = 0; i < sizeof costly / sizeof *costly; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "-- ==\n-- input { } error: %s\n", costly[i]);
+        refuses(text, "its repetitions, written out, are too long", 2, 21);
+    }
+    refuses("-- ==\n--   error: (", "the regular expression: Unmatched ( or", 2, 13);
+    refuses("-- ==\n-- error: (a*)\\1", "references back", 2, 11);
+    loom_buffer text = {0};
+    loom_buffer_text(&text, "-- ==\n-- error: ");
+    for (int i = 0; i < 51; i++) loom_buffer_text(&text, "(");
+    refuses(text.data, "brackets in each other are too deep", 2, 11);
+    for (int i = 0; i < 50000; i++) loom_buffer_text(&text, "(");
+    refuses(text.data, "it is too long", 2, 11);
+    loom_buffer_free(&text);
+    loom_arena *arena = loom_arena_create(0);
+    loom_testing_blocks b = parse(arena, "-- ==\n-- error: ^(a|[]x{[.].]]{9,20}|\\({3}){1,9}+$");
+    LOOM_CHECK(loom_testing_fits(b.at[0].error, "a(((]{]]x]]]]]]]") && !loom_testing_fits(b.at[0].error, "a(("));
+    loom_testing_free(&b);
     loom_arena_destroy(arena);
 }
 

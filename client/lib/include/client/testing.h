@@ -12,9 +12,9 @@
  * another, one for each scalar leaf of the entry's parameters (or of its result): a tuple is several values, an array
  * of tuples several arrays, a stream an array. Literals without suffix have whatever type is needed.
  *
- * Threads: one at a time. Ownership: blocks live in an arena and point into the text of the file; values are
- * references of their own. Errors: LOOM_E_DATA with file, line and column. Texts are anybody's: nesting is that of the
- * type asked for, sizes are checked against a limit before anything is allocated.
+ * Threads: one at a time. Ownership: blocks live in an arena, but for their regular expressions, and point into the
+ * text of the file; values are references of their own. Errors: LOOM_E_DATA with file, line and column. Texts are
+ * anybody's: nesting is that of the type asked for, sizes are checked against a limit before anything is allocated.
  */
 #ifndef LOOM_CLIENT_TESTING_H
 #define LOOM_CLIENT_TESTING_H
@@ -38,6 +38,12 @@ typedef enum loom_testing_outcome {
     LOOM_TESTING_ERROR   /* `error: regex` */
 } loom_testing_outcome;
 
+/* Limits of a regular expression. regcomp recurses over brackets (a kilobyte of stack each) and writes repetitions out
+ * (`((a{9}){9}){9}` as 729 characters), matching takes memory by the square of that; messages have 1000 characters. */
+#define LOOM_TESTING_MAX_REGEX       1000
+#define LOOM_TESTING_MAX_REGEX_DEPTH 50
+typedef struct loom_testing_regex loom_testing_regex;
+
 typedef struct loom_testing_case {
     loom_span span;                  /* of the word `input` */
     const char *name;                /* "in quotes" before it, or NULL */
@@ -45,14 +51,14 @@ typedef struct loom_testing_case {
     const char *skipped;             /* why it is not run, or NULL */
     loom_testing_text input, output; /* from within the braces */
     loom_testing_outcome outcome;
-    const char *error; /* regular expression, "": any */
+    const loom_testing_regex *error; /* LOOM_TESTING_ERROR */
 } loom_testing_case;
 
 typedef struct loom_testing_block {
     loom_span span;
     const char **entries; /* `main` where none is named */
     uint32_t n_entries;
-    const char *error; /* not NULL: the program must not compile, with this error */
+    const loom_testing_regex *error; /* not NULL: the program must not compile, with this error */
     loom_testing_case *cases;
     uint32_t n_cases;
 } loom_testing_block;
@@ -60,11 +66,18 @@ typedef struct loom_testing_block {
 typedef struct loom_testing_blocks {
     loom_testing_block *at;
     uint32_t count;
+    loom_testing_regex *regexes; /* all that are compiled */
 } loom_testing_blocks;
 
 /* All blocks of a text. `name` and `text` must outlive them. */
 LOOM_MUST_USE loom_status *loom_testing_parse(loom_arena *arena, const char *name, const char *text, size_t length,
                                               loom_testing_blocks *blocks);
+
+void loom_testing_free(loom_testing_blocks *blocks);
+/* Does a text have what the expression says? "" fits any. */
+bool loom_testing_fits(const loom_testing_regex *regex, const char *text);
+const char *loom_testing_regex_text(const loom_testing_regex *regex);
+loom_span loom_testing_regex_span(const loom_testing_regex *regex);
 
 /* Values of these types, up to the closing brace: values[i] has the leaves of types[i]. `bytes` bounds each leaf. */
 LOOM_MUST_USE loom_status *loom_testing_read(loom_testing_text text, const loom_program *p, uint32_t n,
