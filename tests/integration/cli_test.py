@@ -114,7 +114,7 @@ def main():
             "wrong.weft:4:4: entry main, compiled: expected an error with `nothing`, found a value\n",
             "wrong.weft:5:4: entry main, interpreted: expected an error with `unlike`, found: ",
             "wrong.weft:5:4: entry main, compiled: expected an error with `unlike`, found: ", "division by zero",
-            "wrong.weft:8:1: ", "nobody", "error: 5 tests did not pass"])
+            "wrong.weft:9:11: ", "nobody", "error: 5 tests did not pass"])
     expect("does not compile, or does", test("f"), "f/broken.weft: 0 passed, 1 failed\nf/compiles.weft: 0 passed, 1 failed\n2 files: 0 passed, 2 failed\n", 1,
            ["f/broken.weft:1:29: error: unknown name `y`", "f/compiles.weft:1:1: expected an error with `type`, but the program compiles"])
     expect("paths and quoted text fit nothing", test("g"), "g/path.weft: 0 passed, 1 failed\ng/quoted.weft: 0 passed, 1 failed\n2 files: 0 passed, 2 failed\n", 1,

@@ -236,12 +236,12 @@ static loom_status *run_case(test_file *f, const loom_testing_case *c, uint32_t 
     return status;
 }
 
-static loom_status *run_entry(test_file *f, const loom_testing_block *b, const char *entry) {
+static loom_status *run_entry(test_file *f, const loom_testing_block *b, const loom_testing_entry *entry) {
     uint32_t function;
-    loom_status *unknown = loom_client_entry(f->program, entry, &function), *status = NULL;
+    loom_status *unknown = loom_client_entry(f->program, entry->name, &function), *status = NULL;
     if (unknown) {
         char *text = loom_status_text(unknown);
-        tell(f, loom_error_at(LOOM_E_DATA, f->path, b->span, "%s", text));
+        tell(f, loom_error_at(LOOM_E_DATA, f->path, entry->span, "%s", text));
         free(text);
         loom_status_free(unknown);
         return NULL;
@@ -300,7 +300,7 @@ static loom_status *run_blocks(test_file *f, const loom_testing_blocks *blocks) 
     }
     for (uint32_t i = 0; i < blocks->count && !status; i++) {
         const loom_testing_block *b = &blocks->at[i];
-        for (uint32_t k = 0; k < b->n_entries && !status; k++) status = run_entry(f, b, b->entries[k]);
+        for (uint32_t k = 0; k < b->n_entries && !status; k++) status = run_entry(f, b, &b->entries[k]);
     }
     return status;
 }

@@ -93,7 +93,7 @@ typedef struct block_parser {
     loom_testing_text t;
     loom_testing_block *block;
     loom_testing_regex **regexes;
-    LOOM_VEC(const char *) entries;
+    LOOM_VEC(loom_testing_entry) entries;
     LOOM_VEC(loom_testing_case) cases;
     /* of the case to come */
     const char *name, *skipped;
@@ -129,12 +129,36 @@ static const char *rest_of_line(block_parser *b) {
     return loom_arena_strndup(b->arena, b->t.text + from, to - from);
 }
 
-static loom_status *entries(block_parser *b) {
-    const char *names = rest_of_line(b);
-    for (size_t n; *names; names += n) {
-        n = strcspn(names, " \t\r");
-        if (n) LOOM_PUSH(b->arena, b->entries, loom_arena_strndup(b->arena, names, n));
-        n += strspn(names + n, " \t\r");
+static loom_status *entry_name(block_parser *b, const char *text, size_t n, loom_span span) {
+    loom_testing_entry entry = {.name = loom_arena_strndup(b->arena, text, n), .span = span};
+    entry.span.end_column = span.column + (uint32_t)n;
+    for (size_t i = 0; i < b->entries.count; i++) {
+        if (strcmp(b->entries.at[i].name, entry.name) == 0) {
+            return loom_error_at(LOOM_E_DATA, b->t.file, entry.span, "the entry `%s` is there twice", entry.name);
+        }
+    }
+    LOOM_PUSH(b->arena, b->entries, entry);
+    return NULL;
+}
+
+static loom_status *entries(block_parser *b, const loom_testing_text *start) {
+    if (b->entries.count || b->cases.count) {
+        loom_status *again = test_error(start, "`entry:` stands once, before the first input");
+        return loom_status_note(again, "hint: begin a new block with `-- ==` for other entries");
+    }
+    loom_span span = test_place(&b->t);
+    size_t from = b->t.at;
+    while (test_now(&b->t) >= 0 && test_now(&b->t) != '\n') test_next(&b->t);
+    const char *line = b->t.text + from;
+    size_t length = b->t.at - from;
+    for (size_t at = 0, n; at < length; at += n) {
+        for (n = 0; at + n < length && isspace((unsigned char)line[at + n]);) n++;
+        at += n;
+        if (at + 1 < length && line[at] == '-' && line[at + 1] == '-') break; /* a remark */
+        for (n = 0; at + n < length && !isspace((unsigned char)line[at + n]);) n++;
+        loom_span place = span;
+        place.column += (uint32_t)at;
+        if (n) LOOM_TRY(entry_name(b, line + at, n, place));
     }
     return b->entries.count ? NULL : test_expected(&b->t, "names of entries after `entry:`");
 }
@@ -230,7 +254,7 @@ static loom_status *item(block_parser *b) {
     if (!*word) return test_expected(&start, "`input`, `output`, `entry:` or `error:`");
     bool colon = test_now(&b->t) == ':';
     if (colon) test_next(&b->t);
-    if (strcmp(word, "entry") == 0 && colon) return entries(b);
+    if (strcmp(word, "entry") == 0 && colon) return entries(b, &start);
     if (strcmp(word, "error") == 0 && colon) return error(b, &start);
     if (colon) return test_expected(&start, "`entry:` or `error:`");
     if (strcmp(word, "tags") == 0) return skip_in_braces(&b->t);
@@ -248,7 +272,7 @@ static loom_status *item(block_parser *b) {
 
 static loom_status *parse_block(block_parser *b) {
     for (test_skip_blanks(&b->t); test_now(&b->t) >= 0; test_skip_blanks(&b->t)) LOOM_TRY(item(b));
-    if (b->entries.count == 0) LOOM_PUSH(b->arena, b->entries, "main");
+    if (b->entries.count == 0) LOOM_PUSH(b->arena, b->entries, ((loom_testing_entry){"main", b->block->span}));
     if (b->block->error && b->cases.count) {
         return loom_error_at(LOOM_E_DATA, b->t.file, b->cases.at[0].span,
                              "a program that must not compile has no input");
@@ -261,6 +285,18 @@ static loom_status *parse_block(block_parser *b) {
 }
 
 /* ---- finding blocks ---- */
+
+/* What must not compile has no entries that could be tested. */
+static loom_status *check_alone(const char *name, const loom_testing_block *blocks, size_t n) {
+    for (size_t i = 0; i < n && n > 1; i++) {
+        if (!blocks[i].error) continue;
+        loom_status *other =
+            loom_error_at(LOOM_E_DATA, name, blocks[i ? 0 : 1].span,
+                          "a block of tests in a program that must not compile (line %u)", blocks[i].span.line);
+        return loom_status_note(other, "hint: put what must not compile into a file of its own");
+    }
+    return NULL;
+}
 
 /* Is the rest of the line `==` and nothing else? */
 static bool is_mark(const char *text, size_t from, size_t end) {
@@ -289,6 +325,7 @@ static loom_status *parse_all(loom_arena *arena, const char *name, const char *t
         }
         at = end + 1;
     }
+    LOOM_TRY(check_alone(name, found.at, found.count));
     blocks->at = found.at;
     blocks->count = (uint32_t)found.count;
     return NULL;

@@ -54,11 +54,16 @@ typedef struct loom_testing_case {
     const loom_testing_regex *error; /* LOOM_TESTING_ERROR */
 } loom_testing_case;
 
+typedef struct loom_testing_entry {
+    const char *name;
+    loom_span span;
+} loom_testing_entry;
+
 typedef struct loom_testing_block {
     loom_span span;
-    const char **entries; /* `main` where none is named */
+    loom_testing_entry *entries; /* `main` where none is named */
     uint32_t n_entries;
-    const loom_testing_regex *error; /* not NULL: the program must not compile, with this error */
+    const loom_testing_regex *error; /* not NULL: the program must not compile, with this error; the only block */
     loom_testing_case *cases;
     uint32_t n_cases;
 } loom_testing_block;
