@@ -100,6 +100,8 @@ def main():
     write("f/compiles.weft", "-- ==\n-- error: type\nentry main (x: i32) : i32 = x\n")
     write("g/path.weft", "-- ==\n-- input { 0 } error: path\\.weft\nentry main (x: i32) : i32 = 3 / x\n")
     write("g/quoted.weft", "-- ==\n-- error: some_name_x\nentry main (some_name_x: i32) : bool = some_name_x\n")
+    write("warnings.weft", "-- ==\n-- warning: never reached\n-- warning: nothing of this\n-- input { 1 } output { 1 }\n"
+          "entry main (x: i32) : i32 = match x case _ -> 1 case 2 -> 2\n")
     write("exact.weft", "-- ==\n-- input { 1 } output { 1.0000001 }\nentry main (x: f64) : f64 = x\n")
 
     expect("all outcomes", test("good.weft"), "good.weft: 8 passed, 1 skipped\n1 file: 8 passed, 1 skipped\n")
@@ -119,6 +121,9 @@ def main():
            ["f/broken.weft:1:29: error: unknown name `y`", "f/compiles.weft:1:1: expected an error with `type`, but the program compiles"])
     expect("paths and quoted text fit nothing", test("g"), "g/path.weft: 0 passed, 1 failed\ng/quoted.weft: 0 passed, 1 failed\n2 files: 0 passed, 2 failed\n", 1,
            ["expected an error with `path\\.weft`, found: ", "expected an error with `some_name_x`, found:"])
+    p = test("warnings.weft")
+    expect("warnings", p, "warnings.weft: 2 passed, 1 failed\n1 file: 2 passed, 1 failed\n", 1,
+           ["warnings.weft:3:13: expected a warning with `nothing of this`, found none", "warning: this case is never reached"])
     expect("tolerance", test("--interpreted", "exact.weft"), "exact.weft: 1 passed\n1 file: 1 passed\n")
     expect("exact", test("--interpreted", "--exact", "exact.weft"), "exact.weft: 0 passed, 1 failed\n1 file: 0 passed, 1 failed\n", 1,
            ["exact.weft:2:4: entry main, interpreted: expected 1.0000001000000001, found 1"])

@@ -285,6 +285,16 @@ static void judge_errors(test_file *f, const loom_testing_block *b, const loom_s
     free(text);
 }
 
+static void judge_warning(test_file *f, const loom_testing_regex *regex) {
+    if (fits_diagnostic(regex, &f->program->diagnostics, true)) {
+        f->count.passed++;
+        return;
+    }
+    fail_at(f->path, loom_testing_regex_span(regex), "expected a warning with `%s`, found none",
+            loom_testing_regex_text(regex));
+    f->count.failed++;
+}
+
 static loom_status *run_blocks(test_file *f, const loom_testing_blocks *blocks) {
     const loom_testing_block *wrong = NULL;
     bool must_fail = must_not_compile(blocks, &wrong);
@@ -300,6 +310,7 @@ static loom_status *run_blocks(test_file *f, const loom_testing_blocks *blocks) 
     }
     for (uint32_t i = 0; i < blocks->count && !status; i++) {
         const loom_testing_block *b = &blocks->at[i];
+        for (uint32_t k = 0; k < b->n_warnings; k++) judge_warning(f, b->warnings[k]);
         for (uint32_t k = 0; k < b->n_entries && !status; k++) status = run_entry(f, b, &b->entries[k]);
     }
     return status;

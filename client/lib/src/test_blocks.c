@@ -94,6 +94,7 @@ typedef struct block_parser {
     loom_testing_block *block;
     loom_testing_regex **regexes;
     LOOM_VEC(loom_testing_entry) entries;
+    LOOM_VEC(const loom_testing_regex *) warnings;
     LOOM_VEC(loom_testing_case) cases;
     /* of the case to come */
     const char *name, *skipped;
@@ -239,6 +240,13 @@ static loom_status *error(block_parser *b, const loom_testing_text *start) {
     return NULL;
 }
 
+static loom_status *warning(block_parser *b) {
+    const loom_testing_regex *fits;
+    LOOM_TRY(regex(b, &fits));
+    LOOM_PUSH(b->arena, b->warnings, fits);
+    return NULL;
+}
+
 /* `structure gpu { Map 1 }`: of Futhark's own compiler. */
 static loom_status *structure(block_parser *b) {
     char word[TEST_LONGEST_WORD + 1];
@@ -256,7 +264,8 @@ static loom_status *item(block_parser *b) {
     if (colon) test_next(&b->t);
     if (strcmp(word, "entry") == 0 && colon) return entries(b, &start);
     if (strcmp(word, "error") == 0 && colon) return error(b, &start);
-    if (colon) return test_expected(&start, "`entry:` or `error:`");
+    if (strcmp(word, "warning") == 0 && colon) return warning(b);
+    if (colon) return test_expected(&start, "`entry:`, `error:` or `warning:`");
     if (strcmp(word, "tags") == 0) return skip_in_braces(&b->t);
     if (strcmp(word, "structure") == 0) return structure(b);
     if (strcmp(word, "input") == 0) return input(b, test_place(&start));
@@ -279,6 +288,12 @@ static loom_status *parse_block(block_parser *b) {
     }
     b->block->entries = b->entries.at;
     b->block->n_entries = (uint32_t)b->entries.count;
+    if (b->block->error && b->warnings.count) {
+        return loom_error_at(LOOM_E_DATA, b->t.file, loom_testing_regex_span(b->warnings.at[0]),
+                             "a program that must not compile has no warnings that count");
+    }
+    b->block->warnings = b->warnings.at;
+    b->block->n_warnings = (uint32_t)b->warnings.count;
     b->block->cases = b->cases.at;
     b->block->n_cases = (uint32_t)b->cases.count;
     return NULL;

@@ -95,9 +95,10 @@ LOOM_TEST(testing_blocks, wrong_ones) {
     refuses("-- ==\n-- input { 1 } auto input { 2 }", "expected `output` after `auto`, found `input`", 2, 21);
     refuses("-- ==\n-- entry:\n-- input { 1 }", "names of entries", 2, 10);
     refuses("-- ==\n-- compiled\n", "found `compiled`", 2, 4);
-    refuses("-- ==\n-- what: x\n", "expected `entry:` or `error:`, found `what`", 2, 4);
+    refuses("-- ==\n-- what: x\n", "expected `entry:`, `error:` or `warning:`, found `what`", 2, 4);
     refuses("-- ==\n-- \"name\n-- input { }", "expected `\"` at the end of the name", 2, 4);
     refuses("-- ==\n-- error: x\n-- input { 1 }", "a program that must not compile has no input", 3, 4);
+    refuses("-- ==\n-- error: x\n-- warning: y", "has no warnings that count", 3, 13);
     refuses("-- ==\n-- entry: f\n-- entry: g\n-- input { }", "`entry:` stands once", 3, 4);
     refuses("-- ==\n-- input { }\n-- entry: g", "`entry:` stands once", 3, 4);
     refuses("-- ==\n-- entry: f g f", "the entry `f` is there twice", 2, 15);

@@ -63,7 +63,9 @@ typedef struct loom_testing_block {
     loom_span span;
     loom_testing_entry *entries; /* `main` where none is named */
     uint32_t n_entries;
-    const loom_testing_regex *error; /* not NULL: the program must not compile, with this error; the only block */
+    const loom_testing_regex *error;     /* not NULL: the program must not compile, with this error; the only block */
+    const loom_testing_regex **warnings; /* `warning: regex`: what the compiler warns of */
+    uint32_t n_warnings;
     loom_testing_case *cases;
     uint32_t n_cases;
 } loom_testing_block;
