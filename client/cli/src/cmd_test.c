@@ -411,7 +411,7 @@ loom_status *cli_test(const cli_call *call) {
     tester t = {.memory = loom_machine_worker_memory(1)};
     loom_option options[] = {
         {"interpreted", 0, LOOM_OPT_FLAG, &t.interpreted, NULL, "Interpret only; start no workers.", 0, 0},
-        {"exact", 0, LOOM_OPT_FLAG, &t.exact, NULL, "Floats must be equal to the last bit.", 0, 0},
+        {"exact", 0, LOOM_OPT_FLAG, &t.exact, NULL, "Floats must be equal to the last bit; -0 is not 0.", 0, 0},
         CLI_SESSION_OPTIONS(t.where),
         {0}};
     const char **rest;

@@ -279,6 +279,11 @@ LOOM_TEST(testing_difference, floats) {
     differs("(a: []f64)", "[1000, 0]}", "[1000, 2.1]}", 0.002, "expected 0, found 2.1000000000000001 at [1]");
     differs("(a: []f64)", "[inf, 0]}", "[inf, 1]}", 0.002, "expected 0, found 1 at [1]");
     differs("(a: f64)", "nan}", "nan}", 0, NULL);
+    differs("(a: f64)", "nan}", "-nan}", 0, NULL);
+    differs("(a: f64)", "0}", "-0}", 0.002, NULL);
+    differs("(a: f64)", "0}", "-0}", 0, "expected 0, found -0");
+    differs("(a: []f32)", "[0, -0]}", "[0, 0]}", 0, "expected -0, found 0 at [1]");
+    differs("(a: c64)", "1+0i}", "1-0i}", 0, "expected 1+0i, found 1-0i");
     differs("(a: f64)", "nan}", "1}", 0.002, "expected nan, found 1");
     differs("(a: f64)", "inf}", "-inf}", 0.002, "expected inf, found -inf");
     differs("(a: f32)", "1}", "1.0000001}", 0, "expected 1, found 1.00000012");

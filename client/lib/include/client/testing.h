@@ -97,8 +97,8 @@ LOOM_MUST_USE loom_status *loom_testing_random(loom_testing_text text, const loo
 
 /* As Futhark's: a float may be off by 0.002 of the largest magnitude of its array, or of 1 where that is smaller. */
 #define LOOM_TESTING_TOLERANCE 0.002
-/* NULL where `found` is what is expected: shapes and integers exactly, floats within the tolerance (0: equal), NaN
- * where NaN is. Else what differs first, in words; malloc'ed. */
+/* NULL where `found` is what is expected: shapes and integers exactly, floats within the tolerance (0: bit by
+ * bit), NaN where NaN is. Else what differs first, in words; malloc'ed. */
 char *loom_testing_difference(const loom_value *expected, const loom_value *found, double tolerance);
 
 #endif
