@@ -4,8 +4,10 @@
 # sanitize: asan
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 BIN = os.environ["GRIDLOOM_BIN"]
 TMP = os.path.join(os.environ["LOOM_TMP"], "cli_test")
@@ -79,6 +81,30 @@ def expect(what, p, stdout, code=0, stderr=()):
         print("%s: %s\n  %s" % (what, "; ".join(why), p.stderr.strip()))
 
 
+def interrupted(name):
+    """Once a session is open, while a case is interpreted."""
+    p = subprocess.Popen([os.path.join(BIN, "gridloom"), "test", name], cwd=TMP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    began = time.time()
+    while not children(p.pid) and time.time() < began + 30:
+        time.sleep(0.05)
+    time.sleep(2)  # it interprets what does not end
+    p.send_signal(signal.SIGINT)
+    began = time.time()
+    try:
+        _, said = p.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        _, said = p.communicate()
+    if time.time() > began + 5 or p.returncode not in (130, -signal.SIGINT) and "interrupted" not in said:
+        failed.append("interrupted")
+        print("interrupted: exit code %d after %.1f s: %s" % (p.returncode, time.time() - began, said))
+
+
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return f.read().split()
+
+
 def write(name, text):
     path = os.path.join(TMP, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -102,6 +128,10 @@ def main():
     write("g/quoted.weft", "-- ==\n-- error: some_name_x\nentry main (some_name_x: i32) : bool = some_name_x\n")
     write("warnings.weft", "-- ==\n-- warning: never reached\n-- warning: nothing of this\n-- input { 1 } output { 1 }\n"
           "entry main (x: i32) : i32 = match x case _ -> 1 case 2 -> 2\n")
+    write("loops.weft", "-- ==\n-- compiled input { 1 } output { 1 }\n-- input { 1 } output { 1 }\n-- input { 0 } output { 0 }\n-- input { 2 } output { 1 }\n"
+          "entry main (x: i32) : i32 = loop y = x while y < 1 do y * 2\n")
+    write("unneeded.weft", "-- ==\n-- input { [1, 0] } error: division by zero\n-- compiled input { [1, 0] } output { 2i64 }\n"
+          "entry main (xs: []i32) : i64 = length (map (3 /) xs)\n")
     write("exact.weft", "-- ==\n-- input { 1 } output { 1.0000001 }\nentry main (x: f64) : f64 = x\n")
 
     expect("all outcomes", test("good.weft"), "good.weft: 8 passed, 1 skipped\n1 file: 8 passed, 1 skipped\n")
@@ -124,6 +154,12 @@ def main():
     p = test("warnings.weft")
     expect("warnings", p, "warnings.weft: 2 passed, 1 failed\n1 file: 2 passed, 1 failed\n", 1,
            ["warnings.weft:3:13: expected a warning with `nothing of this`, found none", "warning: this case is never reached"])
+    expect("a loop without end", test("loops.weft", "--timeout", "0.3"), "loops.weft: 2 passed, 2 failed\n1 file: 2 passed, 2 failed\n", 1,
+           ["loops.weft:4:4: entry main, interpreted: fails: took more than 0.3 s\n", "loops.weft:5:4: entry main, compiled: expected 1, found 2"])
+    expect("compiled input", test("loops.weft", "--timeout", "0.3", "--interpreted"),
+           "loops.weft: 1 passed, 2 failed, 1 skipped\n1 file: 1 passed, 2 failed, 1 skipped\n", 1, ["took more than"])
+    expect("errors of what nothing needs", test("unneeded.weft"), "unneeded.weft: 2 passed\n1 file: 2 passed\n")
+    interrupted("loops.weft")
     expect("tolerance", test("--interpreted", "exact.weft"), "exact.weft: 1 passed\n1 file: 1 passed\n")
     expect("exact", test("--interpreted", "--exact", "exact.weft"), "exact.weft: 0 passed, 1 failed\n1 file: 0 passed, 1 failed\n", 1,
            ["exact.weft:2:4: entry main, interpreted: expected 1.0000001000000001, found 1"])

@@ -98,7 +98,7 @@ typedef struct block_parser {
     LOOM_VEC(loom_testing_case) cases;
     /* of the case to come */
     const char *name, *skipped;
-    bool random;
+    bool random, compiled;
 } block_parser;
 
 /* From inside braces to past the closing one. Strings may have braces in them. */
@@ -189,11 +189,12 @@ static loom_status *values(block_parser *b, loom_testing_text *values, const cha
 }
 
 static loom_status *input(block_parser *b, loom_span span) {
-    loom_testing_case c = {.span = span, .name = b->name, .random = b->random, .skipped = b->skipped};
+    loom_testing_case c = {
+        .span = span, .name = b->name, .random = b->random, .compiled = b->compiled, .skipped = b->skipped};
     LOOM_TRY(values(b, &c.input, &c.skipped));
     LOOM_PUSH(b->arena, b->cases, c);
     b->name = b->skipped = NULL;
-    b->random = false;
+    b->random = b->compiled = false;
     return NULL;
 }
 
@@ -272,6 +273,7 @@ static loom_status *item(block_parser *b) {
     if (strcmp(word, "output") == 0) return outcome(b, LOOM_TESTING_VALUES, &start);
     if (strcmp(word, "auto") == 0) return automatic(b, &start);
     if (strcmp(word, "random") == 0) b->random = true;
+    if (strcmp(word, "compiled") == 0) b->compiled = true;
     if (strcmp(word, "script") == 0) b->skipped = "its input is made by a script";
     if (strcmp(word, "notest") == 0) b->skipped = "it says so";
     /* Other words are of the tools that measure. They stand before an input. */

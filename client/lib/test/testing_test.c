@@ -43,7 +43,8 @@ LOOM_TEST(testing_blocks, cases_and_outcomes) {
                one->entries[1].span.end_column == 15);
     const loom_testing_case *c = one->cases;
     LOOM_CHECK(c[0].outcome == LOOM_TESTING_VALUES && c[0].span.line == 6 && c[0].span.column == 4 && !c[0].random);
-    LOOM_CHECK(c[1].outcome == LOOM_TESTING_AUTO && c[1].random && !c[1].skipped);
+    LOOM_CHECK(c[1].outcome == LOOM_TESTING_AUTO && c[1].random && c[1].compiled && !c[1].skipped);
+    LOOM_CHECK(!c[0].compiled && !c[2].compiled && !c[2].random);
     LOOM_CHECK_STR(c[1].name, "first");
     LOOM_CHECK(c[2].outcome == LOOM_TESTING_ERROR && !c[2].name);
     LOOM_CHECK_STR(loom_testing_regex_text(c[2].error), "index [0-9]+");

@@ -48,6 +48,7 @@ typedef struct loom_testing_case {
     loom_span span;                  /* of the word `input` */
     const char *name;                /* "in quotes" before it, or NULL */
     bool random;                     /* `input` has types */
+    bool compiled;                   /* `compiled input`: too much for an interpreter */
     const char *skipped;             /* why it is not run, or NULL */
     loom_testing_text input, output; /* from within the braces */
     loom_testing_outcome outcome;
