@@ -165,6 +165,8 @@ def main():
            ["exact.weft:2:4: entry main, interpreted: expected 1.0000001000000001, found 1"])
     expect("nothing given", test(), "", 64, ["expected a program or a folder"])
     expect("not there", test("nowhere"), "", 66, ["cannot read nowhere"])
+    os.makedirs(os.path.join(TMP, "none/below"))
+    expect("nothing there", test("none"), "", 66, ["no programs in none", "hint: programs have names that end with .weft or .fut"])
     expect("no daemon", test("good.weft", "--connect", "ipc:///nowhere/at/all"), "", 69, ["nowhere"])
     print("failed: " + ", ".join(failed) if failed else "ok")
     sys.exit(1 if failed else 0)

@@ -7,8 +7,8 @@
 #include "cli.h"
 #include "client/testing.h"
 #include "common/buffer.h"
-#include "common/machine.h"
 #include "common/clock.h"
+#include "common/machine.h"
 #include "compiler/interp/interp.h"
 #include <errno.h>
 #include <fts.h>
@@ -266,14 +266,17 @@ static loom_status *run_on_workers(trial *t) {
 static loom_status *read_case(trial *t) {
     const loom_program *p = t->f->program->program;
     uint64_t seed = (uint64_t)t->c->span.line << 32 | t->c->span.column;
+    uint64_t memory = t->f->t->memory;
+    const char **names = LOOM_NEW_ARRAY(t->f->program->arena, const char *, t->n_params + 1);
+    for (uint32_t i = 0; i < t->n_params; i++) names[i] = loom_client_param_name(p, t->function, i);
     if (t->c->random) {
-        LOOM_TRY(loom_testing_random(t->c->input, p, t->n_params, t->types, t->f->t->memory, seed, t->arguments));
+        LOOM_TRY(loom_testing_random(t->c->input, p, t->n_params, t->types, names, memory, seed, t->arguments));
     } else {
-        LOOM_TRY(loom_testing_read(t->c->input, p, t->n_params, t->types, t->f->t->memory, t->arguments));
+        LOOM_TRY(loom_testing_read(t->c->input, p, t->n_params, t->types, names, memory, t->arguments));
     }
     if (t->c->outcome != LOOM_TESTING_VALUES) return NULL;
     loom_type_id result = loom_client_result_type(p, t->function);
-    return loom_testing_read(t->c->output, p, 1, &result, t->f->t->memory, &t->expected);
+    return loom_testing_read(t->c->output, p, 1, &result, NULL, memory, &t->expected);
 }
 
 static void free_trial(trial *t) {
@@ -447,6 +450,7 @@ static bool is_program(const FTSENT *entry) {
 /* Links are not followed, so a folder is seen once. */
 static loom_status *run_folder(tester *t, const char *path) {
     char *own = loom_xstrdup(path), *paths[2] = {own, NULL};
+    uint64_t before = t->files;
     FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     loom_status *status = walk ? NULL : loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
     for (FTSENT *entry; !status && (entry = fts_read(walk));) {
@@ -457,6 +461,10 @@ static loom_status *run_folder(tester *t, const char *path) {
         }
     }
     if (walk) fts_close(walk);
+    if (!status && t->files == before) {
+        status = loom_status_note(loom_error(LOOM_E_NOINPUT, "no programs in %s", path),
+                                  "hint: programs have names that end with .weft or .fut");
+    }
     free(own);
     return status;
 }

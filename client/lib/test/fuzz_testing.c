@@ -42,8 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             loom_value *values[PARAMETERS] = {NULL};
             if (one->error) loom_testing_fits(one->error, "index 3 is outside an array of 2 elements");
             if (one->skipped) continue;
-            check(one->random ? loom_testing_random(one->input, p, PARAMETERS, wanted, 4096, 1, values)
-                              : loom_testing_read(one->input, p, PARAMETERS, wanted, 4096, values),
+            check(one->random ? loom_testing_random(one->input, p, PARAMETERS, wanted, NULL, 4096, 1, values)
+                              : loom_testing_read(one->input, p, PARAMETERS, wanted, NULL, 4096, values),
                   values);
         }
     }

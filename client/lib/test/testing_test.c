@@ -136,7 +136,7 @@ static loom_testing_text values_text(const char *values) {
 static void cannot_read(const char *parameters, const char *values, const char *part, unsigned column) {
     entry e = compile(parameters);
     loom_value *made[8] = {NULL};
-    loom_status *status = loom_testing_read(values_text(values), e.program->program, e.n, e.types, 1 << 20, made);
+    loom_status *status = loom_testing_read(values_text(values), e.program->program, e.n, e.types, NULL, 1 << 20, made);
     LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_DATA);
     LOOM_CHECK_HAS(loom_status_message(status), part);
     LOOM_CHECK_EQ_INT(loom_status_span(status).column, column);
@@ -148,8 +148,8 @@ static void cannot_read(const char *parameters, const char *values, const char *
 static void reads_alike(const char *parameters, const char *values, const char *other) {
     entry e = compile(parameters);
     loom_value *a[8], *b[8];
-    LOOM_OK(loom_testing_read(values_text(values), e.program->program, e.n, e.types, 1 << 20, a));
-    LOOM_OK(loom_testing_read(values_text(other), e.program->program, e.n, e.types, 1 << 20, b));
+    LOOM_OK(loom_testing_read(values_text(values), e.program->program, e.n, e.types, NULL, 1 << 20, a));
+    LOOM_OK(loom_testing_read(values_text(other), e.program->program, e.n, e.types, NULL, 1 << 20, b));
     for (uint32_t i = 0; i < e.n; i++) {
         char *why = loom_testing_difference(a[i], b[i], 0);
         if (why) loom_test_fail(__FILE__, __LINE__, "%s and %s: %s", values, other, why);
@@ -163,7 +163,7 @@ LOOM_TEST(testing_values, forms) {
     entry e = compile("(a: [][]i32) (t: (bool, f32)) (s: seq u8)");
     loom_value *v[8];
     LOOM_OK(loom_testing_read(values_text(" [[1, -2i32],\n--[3]] true 2.5 [7u8,8]}"), e.program->program, e.n, e.types,
-                              1 << 20, v));
+                              NULL, 1 << 20, v));
     const loom_leaf *a = &v[0]->leaves[0];
     LOOM_CHECK(a->depth == 2 && a->extents[0] == 2 && a->extents[1] == LOOM_IRREGULAR && a->n_data == 3);
     LOOM_CHECK(a->lengths[1][0] == 2 && a->lengths[1][1] == 1 && ((const int32_t *)a->data)[1] == -2);
@@ -214,9 +214,9 @@ LOOM_TEST(testing_values, at_random) {
     const loom_program *p = e.program->program;
     loom_value *v[8], *w[8], *other[8];
     const char *types = "*[3][4]i16 7i64 [1000i64]f32 [10]bool [10]f64}";
-    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, 1 << 20, 1, v));
-    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, 1 << 20, 1, w));
-    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, 1 << 20, 2, other));
+    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, NULL, 1 << 20, 1, v));
+    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, NULL, 1 << 20, 1, w));
+    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, NULL, 1 << 20, 2, other));
     LOOM_CHECK(v[0]->leaves[0].n_data == 12 && *(const int64_t *)v[1]->leaves[0].data == 7);
     for (int i = 0; i < 1000; i++) {
         float x = ((const float *)v[2]->leaves[0].data)[i];
@@ -234,8 +234,17 @@ LOOM_TEST(testing_values, at_random) {
         loom_value_unref(other[i]);
     }
     loom_status *status = loom_testing_random(values_text("[9000000000000000000][9]i16 1 [1]f32 [1]bool [1]f64}"), p,
-                                              e.n, e.types, 1 << 20, 1, v);
+                                              e.n, e.types, NULL, 1 << 20, 1, v);
     LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_DATA);
+    loom_status_free(status);
+    /* Of all together: the second array is one too many. */
+    static const char *const names[] = {"a", "n", "x", "s"};
+    status =
+        loom_testing_random(values_text("[100][10]i16 1 [500]f32 [1]bool [1]f64}"), p, e.n, e.types, names, 4000, 1, v);
+    LOOM_CHECK_HAS(loom_status_note_at(status, 0), "in the value of parameter `x`");
+    loom_status_free(status);
+    status = loom_testing_read(values_text("[[1, 2]] 1 [1, 2]"), p, e.n, e.types, names, 19, v);
+    LOOM_CHECK_HAS(loom_status_message(status), "there are 7 bytes left for this one");
     loom_status_free(status);
     loom_client_program_free(e.program);
 }
@@ -245,8 +254,8 @@ LOOM_TEST(testing_values, at_random) {
 static void differs(const char *parameter, const char *expected, const char *found, double tolerance, const char *why) {
     entry e = compile(parameter);
     loom_value *a, *b;
-    LOOM_OK(loom_testing_read(values_text(expected), e.program->program, 1, e.types, 1 << 20, &a));
-    LOOM_OK(loom_testing_read(values_text(found), e.program->program, 1, e.types, 1 << 20, &b));
+    LOOM_OK(loom_testing_read(values_text(expected), e.program->program, 1, e.types, NULL, 1 << 20, &a));
+    LOOM_OK(loom_testing_read(values_text(found), e.program->program, 1, e.types, NULL, 1 << 20, &b));
     char *said = loom_testing_difference(a, b, tolerance);
     if (!why) {
         if (said) loom_test_fail(__FILE__, __LINE__, "%s and %s: %s", expected, found, said);

@@ -87,14 +87,16 @@ bool loom_testing_fits(const loom_testing_regex *regex, const char *text);
 const char *loom_testing_regex_text(const loom_testing_regex *regex);
 loom_span loom_testing_regex_span(const loom_testing_regex *regex);
 
-/* Values of these types, up to the closing brace: values[i] has the leaves of types[i]. `bytes` bounds each leaf. */
+/* Values of these types, up to the closing brace: values[i] has the leaves of types[i]. `bytes` bounds all of them
+ * together. `names`, or NULL: of the parameters, for notes of errors. */
 LOOM_MUST_USE loom_status *loom_testing_read(loom_testing_text text, const loom_program *p, uint32_t n,
-                                             const loom_type_id *types, uint64_t bytes, loom_value **values);
+                                             const loom_type_id *types, const char *const *names, uint64_t bytes,
+                                             loom_value **values);
 /* The same from a list of types, `[100]i32 f64`, filled at random: whole ranges of integers, floats from 0 to 1. Equal
  * seeds give equal values. */
 LOOM_MUST_USE loom_status *loom_testing_random(loom_testing_text text, const loom_program *p, uint32_t n,
-                                               const loom_type_id *types, uint64_t bytes, uint64_t seed,
-                                               loom_value **values);
+                                               const loom_type_id *types, const char *const *names, uint64_t bytes,
+                                               uint64_t seed, loom_value **values);
 
 /* As Futhark's: a float may be off by 0.002 of the largest magnitude of its array, or of 1 where that is smaller. */
 #define LOOM_TESTING_TOLERANCE 0.002
