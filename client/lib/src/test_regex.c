@@ -46,41 +46,81 @@ static uint64_t repeats(const char **at) {
     return most + open;
 }
 
-/* NULL, or why it is refused. */
-static const char *too_much(const char *text) {
-    uint64_t group[LOOM_TESTING_MAX_REGEX_DEPTH + 1] = {0}, last = 0;
-    size_t depth = 0;
-    for (const char *at = text; *at;) {
-        uint64_t times = 1;
-        switch (*at) {
-        case '{': times = repeats(&at); break;
-        case '+': times = 2, at++; break; /* x+ is xx* */
-        case '*':
-        case '?': at++; break;
-        case '(':
-            if (depth == LOOM_TESTING_MAX_REGEX_DEPTH) return "brackets in each other are too deep";
-            group[++depth] = last = 0;
-            at++;
-            continue;
-        case ')':
-            last = depth ? group[depth--] + 1 : 1;
-            group[depth] += last;
-            at++;
-            continue;
-        case '\\':
-            if (at[1] >= '1' && at[1] <= '9') return "references back take exponential time";
-            at += at[1] ? 2 : 1;
-            group[depth] += last = 1;
-            continue;
-        case '[':
-            at = skip_set(at + 1);
-            group[depth] += last = 1;
-            continue;
-        default: group[depth] += last = 1, at++; continue;
+/* Does the interval that ends here begin with 0 or with a comma? */
+static bool may_be_none(const char *text, const char *end) {
+    const char *at = end;
+    while (at > text && *at != '{') at--;
+    return strtoul(at + 1, NULL, 10) == 0;
+}
+
+/* What was read of a group, or of its last part. */
+typedef struct piece {
+    uint64_t size;    /* characters, written out */
+    bool empty;       /* may be empty: of a group, its alternative so far */
+    bool other_empty; /* of a group: an alternative before that */
+} piece;
+
+static piece followed_by(piece group, piece part) {
+    group.size += part.size;
+    group.empty = group.empty && part.empty;
+    return group;
+}
+
+/* Past a character, a set or an anchor. */
+static piece single(const char **at) {
+    bool anchor = **at == '^' || **at == '$';
+    if (**at == '[') {
+        *at = skip_set(*at + 1);
+    } else {
+        if (**at == '\\' && (*at)[1]) {
+            ++*at;
+            anchor = strchr("bB<>`'", **at) != NULL;
         }
-        group[depth] += last * (times - 1);
-        last *= times;
-        if (group[depth] > LOOM_TESTING_MAX_REGEX) return "its repetitions, written out, are too long";
+        ++*at;
+    }
+    return (piece){.size = 1, .empty = anchor};
+}
+
+/* NULL, or why it is refused. `before` is what the group had before its last part. */
+static const char *too_much(const char *text) {
+    piece stack[LOOM_TESTING_MAX_REGEX_DEPTH + 1] = {{.empty = true}}, *group = stack, before = *group;
+    piece last = {.empty = true};
+    for (const char *at = text; *at;) {
+        bool repetition = strchr("{*+?", *at) != NULL;
+        if (repetition) {
+            if (last.empty && at > text) return "a repetition of what may be empty takes exponential time";
+            bool none = *at != '+' && *at != '{';
+            uint64_t times = *at == '+' ? 2 : 1; /* x+ is xx* */
+            if (*at == '{')
+                times = repeats(&at);
+            else
+                at++;
+            last.size *= times;
+            last.empty = none || (at[-1] == '}' && may_be_none(text, at));
+        } else if (*at == '(') {
+            if (group == stack + LOOM_TESTING_MAX_REGEX_DEPTH) return "brackets in each other are too deep";
+            *++group = before = (piece){.empty = true};
+            last = (piece){.empty = true};
+            at++;
+            continue;
+        } else if (*at == '|') {
+            group->other_empty = group->other_empty || group->empty;
+            group->empty = true;
+            before = *group;
+            last = (piece){.empty = true};
+            at++;
+            continue;
+        } else if (*at == ')' && group > stack) {
+            last = (piece){.size = group->size + 1, .empty = group->empty || group->other_empty};
+            before = *--group;
+            at++;
+        } else {
+            if (*at == '\\' && at[1] >= '1' && at[1] <= '9') return "references back take exponential time";
+            before = *group;
+            last = single(&at);
+        }
+        *group = followed_by(before, last);
+        if (group->size > LOOM_TESTING_MAX_REGEX) return "its repetitions, written out, are too long";
     }
     return NULL;
 }
