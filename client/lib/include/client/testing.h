@@ -39,7 +39,8 @@ typedef enum loom_testing_outcome {
 } loom_testing_outcome;
 
 /* Limits of a regular expression. regcomp recurses over brackets (a kilobyte of stack each) and writes repetitions out
- * (`((a{9}){9}){9}` as 729 characters), matching takes memory by the square of that; messages have 1000 characters. */
+ * (`((a{9}){9}){9}` as 729 characters), matching takes memory by the square of that, and messages have
+ * 1000 characters. Refused too, since their time is exponential: repetitions of what may be empty, references back. */
 #define LOOM_TESTING_MAX_REGEX       1000
 #define LOOM_TESTING_MAX_REGEX_DEPTH 50
 typedef struct loom_testing_regex loom_testing_regex;
