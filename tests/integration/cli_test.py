@@ -4,8 +4,10 @@
 # sanitize: asan
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 BIN = os.environ["GRIDLOOM_BIN"]
 TMP = os.path.join(os.environ["LOOM_TMP"], "cli_test")
@@ -51,7 +53,6 @@ WRONG = """-- ==
 -- input { 1 } output { 2 }
 -- input { 1i64 } output { 1 }
 -- input { 2 } error: nothing
--- input { 0 } error: (
 -- input { 0 } error: unlike
 -- input { 3 } output { 3 }
 
@@ -80,6 +81,30 @@ def expect(what, p, stdout, code=0, stderr=()):
         print("%s: %s\n  %s" % (what, "; ".join(why), p.stderr.strip()))
 
 
+def interrupted(name):
+    """Once a session is open, while a case is interpreted."""
+    p = subprocess.Popen([os.path.join(BIN, "gridloom"), "test", name], cwd=TMP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    began = time.time()
+    while not children(p.pid) and time.time() < began + 30:
+        time.sleep(0.05)
+    time.sleep(2)  # it interprets what does not end
+    p.send_signal(signal.SIGINT)
+    began = time.time()
+    try:
+        _, said = p.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        _, said = p.communicate()
+    if time.time() > began + 5 or p.returncode not in (130, -signal.SIGINT) and "interrupted" not in said:
+        failed.append("interrupted")
+        print("interrupted: exit code %d after %.1f s: %s" % (p.returncode, time.time() - began, said))
+
+
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return f.read().split()
+
+
 def write(name, text):
     path = os.path.join(TMP, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -99,6 +124,14 @@ def main():
     write("d/e/words.txt", "not a program")
     write("f/broken.weft", "entry main (x: i32) : i32 = y\n")
     write("f/compiles.weft", "-- ==\n-- error: type\nentry main (x: i32) : i32 = x\n")
+    write("g/path.weft", "-- ==\n-- input { 0 } error: path\\.weft\nentry main (x: i32) : i32 = 3 / x\n")
+    write("g/quoted.weft", "-- ==\n-- error: some_name_x\nentry main (some_name_x: i32) : bool = some_name_x\n")
+    write("warnings.weft", "-- ==\n-- warning: never reached\n-- warning: nothing of this\n-- input { 1 } output { 1 }\n"
+          "entry main (x: i32) : i32 = match x case _ -> 1 case 2 -> 2\n")
+    write("loops.weft", "-- ==\n-- compiled input { 1 } output { 1 }\n-- input { 1 } output { 1 }\n-- input { 0 } output { 0 }\n-- input { 2 } output { 1 }\n"
+          "entry main (x: i32) : i32 = loop y = x while y < 1 do y * 2\n")
+    write("unneeded.weft", "-- ==\n-- input { [1, 0] } error: division by zero\n-- compiled input { [1, 0] } output { 2i64 }\n"
+          "entry main (xs: []i32) : i64 = length (map (3 /) xs)\n")
     write("exact.weft", "-- ==\n-- input { 1 } output { 1.0000001 }\nentry main (x: f64) : f64 = x\n")
 
     expect("all outcomes", test("good.weft"), "good.weft: 8 passed, 1 skipped\n1 file: 8 passed, 1 skipped\n")
@@ -106,21 +139,34 @@ def main():
     expect("folder", test("d", "--threads", "2"), "d/a.weft: 0 passed\nd/b.fut: 1 passed\nd/e/c.weft: 1 passed\n3 files: 2 passed\n")
     expect("test that cannot be read", test("bad.weft", "d/b.fut"), "bad.weft: 0 passed, 1 failed\nd/b.fut: 1 passed\n2 files: 1 passed, 1 failed\n", 1,
            ["bad.weft:4:29: an output without an input of its own", "error: 1 test did not pass"])
-    expect("failures", test("wrong.weft"), "wrong.weft: 1 passed, 6 failed\n1 file: 1 passed, 6 failed\n", 1,
+    expect("failures", test("wrong.weft"), "wrong.weft: 1 passed, 5 failed\n1 file: 1 passed, 5 failed\n", 1,
            ["wrong.weft:2:4: entry main, interpreted: expected 2, found 1\n", "wrong.weft:2:4: entry main, compiled: expected 2, found 1\n",
             "wrong.weft:3:12: expected a value of type i32, found `1i64`, of type i64\n",
             "wrong.weft:4:4: entry main, interpreted: expected an error with `nothing`, found a value\n",
             "wrong.weft:4:4: entry main, compiled: expected an error with `nothing`, found a value\n",
-            "wrong.weft:5:4: the regular expression `(`: ", "wrong.weft:6:4: entry main, interpreted: expected an error with `unlike`, found: ",
-            "wrong.weft:6:4: entry main, compiled: expected an error with `unlike`, found: ", "division by zero",
-            "wrong.weft:9:1: ", "nobody", "error: 6 tests did not pass"])
+            "wrong.weft:5:4: entry main, interpreted: expected an error with `unlike`, found: ",
+            "wrong.weft:5:4: entry main, compiled: expected an error with `unlike`, found: ", "division by zero",
+            "wrong.weft:9:11: ", "nobody", "error: 5 tests did not pass"])
     expect("does not compile, or does", test("f"), "f/broken.weft: 0 passed, 1 failed\nf/compiles.weft: 0 passed, 1 failed\n2 files: 0 passed, 2 failed\n", 1,
            ["f/broken.weft:1:29: error: unknown name `y`", "f/compiles.weft:1:1: expected an error with `type`, but the program compiles"])
+    expect("paths and quoted text fit nothing", test("g"), "g/path.weft: 0 passed, 1 failed\ng/quoted.weft: 0 passed, 1 failed\n2 files: 0 passed, 2 failed\n", 1,
+           ["expected an error with `path\\.weft`, found: ", "expected an error with `some_name_x`, found:"])
+    p = test("warnings.weft")
+    expect("warnings", p, "warnings.weft: 2 passed, 1 failed\n1 file: 2 passed, 1 failed\n", 1,
+           ["warnings.weft:3:13: expected a warning with `nothing of this`, found none", "warning: this case is never reached"])
+    expect("a loop without end", test("loops.weft", "--timeout", "0.3"), "loops.weft: 2 passed, 2 failed\n1 file: 2 passed, 2 failed\n", 1,
+           ["loops.weft:4:4: entry main, interpreted: fails: took more than 0.3 s\n", "loops.weft:5:4: entry main, compiled: expected 1, found 2"])
+    expect("compiled input", test("loops.weft", "--timeout", "0.3", "--interpreted"),
+           "loops.weft: 1 passed, 2 failed, 1 skipped\n1 file: 1 passed, 2 failed, 1 skipped\n", 1, ["took more than"])
+    expect("errors of what nothing needs", test("unneeded.weft"), "unneeded.weft: 2 passed\n1 file: 2 passed\n")
+    interrupted("loops.weft")
     expect("tolerance", test("--interpreted", "exact.weft"), "exact.weft: 1 passed\n1 file: 1 passed\n")
     expect("exact", test("--interpreted", "--exact", "exact.weft"), "exact.weft: 0 passed, 1 failed\n1 file: 0 passed, 1 failed\n", 1,
            ["exact.weft:2:4: entry main, interpreted: expected 1.0000001000000001, found 1"])
     expect("nothing given", test(), "", 64, ["expected a program or a folder"])
     expect("not there", test("nowhere"), "", 66, ["cannot read nowhere"])
+    os.makedirs(os.path.join(TMP, "none/below"))
+    expect("nothing there", test("none"), "", 66, ["no programs in none", "hint: programs have names that end with .weft or .fut"])
     expect("no daemon", test("good.weft", "--connect", "ipc:///nowhere/at/all"), "", 69, ["nowhere"])
     print("failed: " + ", ".join(failed) if failed else "ok")
     sys.exit(1 if failed else 0)

@@ -7,14 +7,16 @@
 #include "cli.h"
 #include "client/testing.h"
 #include "common/buffer.h"
+#include "common/clock.h"
 #include "common/machine.h"
 #include "compiler/interp/interp.h"
 #include <errno.h>
 #include <fts.h>
-#include <regex.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 typedef struct tally {
     uint64_t passed, failed, skipped;
@@ -27,6 +29,7 @@ typedef struct tester {
     tally all;
     uint64_t files;
     uint64_t memory; /* for values of a test, bytes */
+    double timeout;  /* of the interpreter, seconds a case */
 } tester;
 
 /* A file that is being tested. */
@@ -48,6 +51,8 @@ typedef struct trial {
     loom_value **arguments;
     loom_value *expected; /* NULL: nothing is said */
     bool failed;
+    bool failed_as_expected; /* when interpreted */
+    bool late;               /* the interpreter did not end in time */
 } trial;
 
 /* ---- what is told ---- */
@@ -73,38 +78,91 @@ static void trial_failed(trial *t, const char *how, const char *what) {
     t->failed = true;
 }
 
+static bool is_interrupted(const tester *t) {
+    return t->session && loom_session_interrupted(t->session);
+}
+
 /* ---- expected errors ---- */
 
-/* "" fits any. The error is one of the regular expression. */
-static loom_status *fits(const char *path, loom_span span, const char *regex, const char *text, bool *is) {
-    regex_t compiled;
-    *is = true;
-    if (!*regex) return NULL;
-    int wrong = regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB);
-    if (wrong) {
-        char why[200];
-        regerror(wrong, &compiled, why, sizeof why);
-        return loom_error_at(LOOM_E_DATA, path, span, "the regular expression `%s`: %s", regex, why);
+/* Of messages and hints: paths and text of programs are not what is expected. */
+static bool fits_status(const loom_testing_regex *regex, const loom_status *status) {
+    bool fits = loom_testing_fits(regex, loom_status_message(status));
+    for (size_t i = 0; i < loom_status_notes(status) && !fits; i++) {
+        fits = loom_testing_fits(regex, loom_status_note_at(status, i));
     }
-    *is = regexec(&compiled, text, 0, NULL, 0) == 0;
-    regfree(&compiled);
+    return fits;
+}
+
+static bool fits_diagnostic(const loom_testing_regex *regex, const loom_diagnostics *d, bool warning) {
+    for (size_t i = 0; i < d->count; i++) {
+        const loom_diagnostic *one = &d->at[i];
+        if (one->warning != warning) continue;
+        if (loom_testing_fits(regex, one->message) || (one->hint && loom_testing_fits(regex, one->hint))) return true;
+    }
+    return false;
+}
+
+/* ---- the interpreter's time ---- */
+
+/* Its thread sets `stop` when the session is interrupted or the time is over. */
+typedef struct watch {
+    const loom_session *session; /* NULL: none is open, a signal ends the process */
+    double until;
+    atomic_bool stop;
+    bool over;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+} watch;
+
+static void *watch_run(void *argument) {
+    watch *w = argument;
+    pthread_mutex_lock(&w->lock);
+    while (!w->over) {
+        struct timespec moment;
+        clock_gettime(CLOCK_REALTIME, &moment);
+        moment.tv_nsec += 20000000;
+        moment.tv_sec += moment.tv_nsec / 1000000000;
+        moment.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&w->changed, &w->lock, &moment);
+        if (loom_seconds() > w->until || (w->session && loom_session_interrupted(w->session))) {
+            atomic_store(&w->stop, true);
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
     return NULL;
+}
+
+static loom_status *watch_start(watch *w, const tester *t) {
+    *w = (watch){.session = t->session, .until = loom_seconds() + t->timeout};
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+    int wrong = pthread_create(&w->thread, NULL, watch_run, w);
+    return wrong ? loom_error_errno(LOOM_E_OS, wrong, "cannot start a thread") : NULL;
+}
+
+static void watch_end(watch *w) {
+    pthread_mutex_lock(&w->lock);
+    w->over = true;
+    pthread_cond_signal(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->changed);
 }
 
 /* ---- one way of running ---- */
 
-/* What a run gave, held against what the case says. Takes the error. */
+/* What a run gave, held against what the case says. Takes the error. Compiled code need not meet an error of what
+ * nothing needs: where the interpreter met the one that is expected, a value is as good. */
 static void judge(trial *t, const char *how, loom_status *status, const loom_value *result) {
     char *text = status ? loom_status_text(status) : NULL, *why = NULL;
-    bool is = false;
-    if (t->c->outcome == LOOM_TESTING_ERROR && status) {
-        loom_status *wrong = fits(t->f->path, t->c->span, t->c->error, text, &is);
-        if (wrong || !is)
-            why = wrong ? loom_status_text(wrong)
-                        : loom_xprintf("expected an error with `%s`, found: %s", t->c->error, text);
-        loom_status_free(wrong);
-    } else if (t->c->outcome == LOOM_TESTING_ERROR) {
-        why = loom_xprintf("expected an error with `%s`, found a value", t->c->error);
+    const char *regex = t->c->outcome == LOOM_TESTING_ERROR ? loom_testing_regex_text(t->c->error) : NULL;
+    if (regex && status) {
+        if (!fits_status(t->c->error, status))
+            why = loom_xprintf("expected an error with `%s`, found: %s", regex, text);
+    } else if (regex && !t->failed_as_expected) {
+        why = loom_xprintf("expected an error with `%s`, found a value", regex);
     } else if (status) {
         why = loom_xprintf("fails: %s", text);
     } else if (t->expected) {
@@ -116,17 +174,36 @@ static void judge(trial *t, const char *how, loom_status *status, const loom_val
     loom_status_free(status);
 }
 
+static loom_status *call_interpreter(trial *t, loom_value **result) {
+    watch w;
+    LOOM_TRY(watch_start(&w, t->f->t));
+    loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1), .cancel = &w.stop};
+    loom_status *status = loom_interp_call(t->f->program->program, t->function, t->arguments, &options, result, NULL);
+    watch_end(&w);
+    if (loom_status_code(status) != LOOM_E_CANCELLED || is_interrupted(t->f->t)) return status;
+    loom_status_free(status);
+    t->late = true;
+    return loom_error(LOOM_E_LIMIT, "took more than %g s", t->f->t->timeout);
+}
+
 /* With `auto output` the interpreter's result is what is expected of compiled code. */
-static void interpret(trial *t) {
-    loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1)};
+static loom_status *interpret(trial *t) {
     loom_value *result = NULL;
-    loom_status *status = loom_interp_call(t->f->program->program, t->function, t->arguments, &options, &result, NULL);
+    loom_status *status = call_interpreter(t, &result);
+    if (is_interrupted(t->f->t)) {
+        loom_status_free(status);
+        loom_value_unref(result);
+        return loom_error(LOOM_E_CANCELLED, "interrupted");
+    }
+    bool failed = status != NULL;
     judge(t, "interpreted", status, result);
+    t->failed_as_expected = failed && !t->failed;
     if (t->c->outcome == LOOM_TESTING_AUTO && result) {
         t->expected = result;
     } else {
         loom_value_unref(result);
     }
+    return NULL;
 }
 
 static loom_status *need_session(test_file *f) {
@@ -189,14 +266,17 @@ static loom_status *run_on_workers(trial *t) {
 static loom_status *read_case(trial *t) {
     const loom_program *p = t->f->program->program;
     uint64_t seed = (uint64_t)t->c->span.line << 32 | t->c->span.column;
+    uint64_t memory = t->f->t->memory;
+    const char **names = LOOM_NEW_ARRAY(t->f->program->arena, const char *, t->n_params + 1);
+    for (uint32_t i = 0; i < t->n_params; i++) names[i] = loom_client_param_name(p, t->function, i);
     if (t->c->random) {
-        LOOM_TRY(loom_testing_random(t->c->input, p, t->n_params, t->types, t->f->t->memory, seed, t->arguments));
+        LOOM_TRY(loom_testing_random(t->c->input, p, t->n_params, t->types, names, memory, seed, t->arguments));
     } else {
-        LOOM_TRY(loom_testing_read(t->c->input, p, t->n_params, t->types, t->f->t->memory, t->arguments));
+        LOOM_TRY(loom_testing_read(t->c->input, p, t->n_params, t->types, names, memory, t->arguments));
     }
     if (t->c->outcome != LOOM_TESTING_VALUES) return NULL;
     loom_type_id result = loom_client_result_type(p, t->function);
-    return loom_testing_read(t->c->output, p, 1, &result, t->f->t->memory, &t->expected);
+    return loom_testing_read(t->c->output, p, 1, &result, NULL, memory, &t->expected);
 }
 
 static void free_trial(trial *t) {
@@ -215,7 +295,8 @@ static void tell(test_file *f, loom_status *status) {
 
 static loom_status *run_case(test_file *f, const loom_testing_case *c, uint32_t function) {
     const loom_program *p = f->program->program;
-    if (c->skipped) {
+    bool by_interpreter = !c->compiled || c->outcome == LOOM_TESTING_AUTO;
+    if (c->skipped || (f->t->interpreted && !by_interpreter)) {
         f->count.skipped++;
         return NULL;
     }
@@ -227,23 +308,21 @@ static loom_status *run_case(test_file *f, const loom_testing_case *c, uint32_t 
     if (unreadable) {
         tell(f, unreadable);
     } else {
-        interpret(&t);
-        if (!f->t->interpreted) status = run_on_workers(&t);
+        if (by_interpreter) status = interpret(&t);
+        if (!status && !f->t->interpreted && !t.late) status = run_on_workers(&t);
         if (!status) t.failed ? f->count.failed++ : f->count.passed++;
     }
     free_trial(&t);
-    if (!status && f->t->session && loom_session_interrupted(f->t->session)) {
-        status = loom_error(LOOM_E_CANCELLED, "interrupted");
-    }
+    if (!status && is_interrupted(f->t)) status = loom_error(LOOM_E_CANCELLED, "interrupted");
     return status;
 }
 
-static loom_status *run_entry(test_file *f, const loom_testing_block *b, const char *entry) {
+static loom_status *run_entry(test_file *f, const loom_testing_block *b, const loom_testing_entry *entry) {
     uint32_t function;
-    loom_status *unknown = loom_client_entry(f->program, entry, &function), *status = NULL;
+    loom_status *unknown = loom_client_entry(f->program, entry->name, &function), *status = NULL;
     if (unknown) {
         char *text = loom_status_text(unknown);
-        tell(f, loom_error_at(LOOM_E_DATA, f->path, b->span, "%s", text));
+        tell(f, loom_error_at(LOOM_E_DATA, f->path, entry->span, "%s", text));
         free(text);
         loom_status_free(unknown);
         return NULL;
@@ -265,8 +344,13 @@ static bool must_not_compile(const loom_testing_blocks *blocks, const loom_testi
 
 static void judge_errors(test_file *f, const loom_testing_block *b, const loom_status *status) {
     if (!status) {
-        fail_at(f->path, b->span, "expected an error with `%s`, but the program compiles", b->error);
+        fail_at(f->path, b->span, "expected an error with `%s`, but the program compiles",
+                loom_testing_regex_text(b->error));
         f->count.failed++;
+        return;
+    }
+    if (fits_diagnostic(b->error, &f->program->diagnostics, false)) {
+        f->count.passed++;
         return;
     }
     char *text = NULL;
@@ -276,17 +360,20 @@ static void judge_errors(test_file *f, const loom_testing_block *b, const loom_s
         loom_diagnostics_print(&f->program->diagnostics, f->program->files, f->program->n_files, to);
         fclose(to);
     }
-    bool is = false;
-    loom_status *wrong = fits(f->path, b->span, b->error, text ? text : "", &is);
-    if (wrong) {
-        tell(f, wrong);
-    } else if (!is) {
-        fail_at(f->path, b->span, "expected an error with `%s`, found:\n%s", b->error, text);
-        f->count.failed++;
-    } else {
-        f->count.passed++;
-    }
+    fail_at(f->path, b->span, "expected an error with `%s`, found:\n%s", loom_testing_regex_text(b->error),
+            text ? text : "");
+    f->count.failed++;
     free(text);
+}
+
+static void judge_warning(test_file *f, const loom_testing_regex *regex) {
+    if (fits_diagnostic(regex, &f->program->diagnostics, true)) {
+        f->count.passed++;
+        return;
+    }
+    fail_at(f->path, loom_testing_regex_span(regex), "expected a warning with `%s`, found none",
+            loom_testing_regex_text(regex));
+    f->count.failed++;
 }
 
 static loom_status *run_blocks(test_file *f, const loom_testing_blocks *blocks) {
@@ -304,7 +391,8 @@ static loom_status *run_blocks(test_file *f, const loom_testing_blocks *blocks) 
     }
     for (uint32_t i = 0; i < blocks->count && !status; i++) {
         const loom_testing_block *b = &blocks->at[i];
-        for (uint32_t k = 0; k < b->n_entries && !status; k++) status = run_entry(f, b, b->entries[k]);
+        for (uint32_t k = 0; k < b->n_warnings; k++) judge_warning(f, b->warnings[k]);
+        for (uint32_t k = 0; k < b->n_entries && !status; k++) status = run_entry(f, b, &b->entries[k]);
     }
     return status;
 }
@@ -330,7 +418,9 @@ static loom_status *read_and_run(test_file *f) {
         tell(f, status);
         return NULL;
     }
-    return run_blocks(f, &blocks);
+    status = run_blocks(f, &blocks);
+    loom_testing_free(&blocks);
+    return status;
 }
 
 static loom_status *run_file(tester *t, const char *path) {
@@ -360,6 +450,7 @@ static bool is_program(const FTSENT *entry) {
 /* Links are not followed, so a folder is seen once. */
 static loom_status *run_folder(tester *t, const char *path) {
     char *own = loom_xstrdup(path), *paths[2] = {own, NULL};
+    uint64_t before = t->files;
     FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
     loom_status *status = walk ? NULL : loom_error_errno(LOOM_E_NOINPUT, errno, "cannot read %s", path);
     for (FTSENT *entry; !status && (entry = fts_read(walk));) {
@@ -370,6 +461,10 @@ static loom_status *run_folder(tester *t, const char *path) {
         }
     }
     if (walk) fts_close(walk);
+    if (!status && t->files == before) {
+        status = loom_status_note(loom_error(LOOM_E_NOINPUT, "no programs in %s", path),
+                                  "hint: programs have names that end with .weft or .fut");
+    }
     free(own);
     return status;
 }
@@ -399,10 +494,12 @@ loom_status *cli_test(const cli_call *call) {
         "floats within 0.002 of the largest magnitude. Of folders, all programs in them (.weft and .fut). A program "
         "without tests must compile. One line a file is printed, and a sum; what failed goes to standard error.",
         "  gridloom test examples\n  gridloom test --interpreted prog.weft"};
-    tester t = {.memory = loom_machine_worker_memory(1)};
+    tester t = {.memory = loom_machine_worker_memory(1), .timeout = 300};
     loom_option options[] = {
         {"interpreted", 0, LOOM_OPT_FLAG, &t.interpreted, NULL, "Interpret only; start no workers.", 0, 0},
-        {"exact", 0, LOOM_OPT_FLAG, &t.exact, NULL, "Floats must be equal to the last bit.", 0, 0},
+        {"exact", 0, LOOM_OPT_FLAG, &t.exact, NULL, "Floats must be equal to the last bit; -0 is not 0.", 0, 0},
+        {"timeout", 0, LOOM_OPT_REAL, &t.timeout, "SECONDS",
+         "A case that is interpreted for longer has failed, and is not run compiled; default 300.", 0.001, 1e9},
         CLI_SESSION_OPTIONS(t.where),
         {0}};
     const char **rest;

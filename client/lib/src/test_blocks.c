@@ -92,11 +92,13 @@ typedef struct block_parser {
     loom_arena *arena;
     loom_testing_text t;
     loom_testing_block *block;
-    LOOM_VEC(const char *) entries;
+    loom_testing_regex **regexes;
+    LOOM_VEC(loom_testing_entry) entries;
+    LOOM_VEC(const loom_testing_regex *) warnings;
     LOOM_VEC(loom_testing_case) cases;
     /* of the case to come */
     const char *name, *skipped;
-    bool random;
+    bool random, compiled;
 } block_parser;
 
 /* From inside braces to past the closing one. Strings may have braces in them. */
@@ -128,12 +130,36 @@ static const char *rest_of_line(block_parser *b) {
     return loom_arena_strndup(b->arena, b->t.text + from, to - from);
 }
 
-static loom_status *entries(block_parser *b) {
-    const char *names = rest_of_line(b);
-    for (size_t n; *names; names += n) {
-        n = strcspn(names, " \t\r");
-        if (n) LOOM_PUSH(b->arena, b->entries, loom_arena_strndup(b->arena, names, n));
-        n += strspn(names + n, " \t\r");
+static loom_status *entry_name(block_parser *b, const char *text, size_t n, loom_span span) {
+    loom_testing_entry entry = {.name = loom_arena_strndup(b->arena, text, n), .span = span};
+    entry.span.end_column = span.column + (uint32_t)n;
+    for (size_t i = 0; i < b->entries.count; i++) {
+        if (strcmp(b->entries.at[i].name, entry.name) == 0) {
+            return loom_error_at(LOOM_E_DATA, b->t.file, entry.span, "the entry `%s` is there twice", entry.name);
+        }
+    }
+    LOOM_PUSH(b->arena, b->entries, entry);
+    return NULL;
+}
+
+static loom_status *entries(block_parser *b, const loom_testing_text *start) {
+    if (b->entries.count || b->cases.count) {
+        loom_status *again = test_error(start, "`entry:` stands once, before the first input");
+        return loom_status_note(again, "hint: begin a new block with `-- ==` for other entries");
+    }
+    loom_span span = test_place(&b->t);
+    size_t from = b->t.at;
+    while (test_now(&b->t) >= 0 && test_now(&b->t) != '\n') test_next(&b->t);
+    const char *line = b->t.text + from;
+    size_t length = b->t.at - from;
+    for (size_t at = 0, n; at < length; at += n) {
+        for (n = 0; at + n < length && isspace((unsigned char)line[at + n]);) n++;
+        at += n;
+        if (at + 1 < length && line[at] == '-' && line[at + 1] == '-') break; /* a remark */
+        for (n = 0; at + n < length && !isspace((unsigned char)line[at + n]);) n++;
+        loom_span place = span;
+        place.column += (uint32_t)at;
+        if (n) LOOM_TRY(entry_name(b, line + at, n, place));
     }
     return b->entries.count ? NULL : test_expected(&b->t, "names of entries after `entry:`");
 }
@@ -163,11 +189,12 @@ static loom_status *values(block_parser *b, loom_testing_text *values, const cha
 }
 
 static loom_status *input(block_parser *b, loom_span span) {
-    loom_testing_case c = {.span = span, .name = b->name, .random = b->random, .skipped = b->skipped};
+    loom_testing_case c = {
+        .span = span, .name = b->name, .random = b->random, .compiled = b->compiled, .skipped = b->skipped};
     LOOM_TRY(values(b, &c.input, &c.skipped));
     LOOM_PUSH(b->arena, b->cases, c);
     b->name = b->skipped = NULL;
-    b->random = false;
+    b->random = b->compiled = false;
     return NULL;
 }
 
@@ -193,17 +220,31 @@ static loom_status *automatic(block_parser *b, const loom_testing_text *start) {
                                        : test_expected(&second, "`output` after `auto`");
 }
 
+static loom_status *regex(block_parser *b, const loom_testing_regex **made) {
+    while (test_now(&b->t) == ' ' || test_now(&b->t) == '\t') test_next(&b->t);
+    loom_span span = test_place(&b->t);
+    return test_regex(b->arena, b->t.file, span, rest_of_line(b), b->regexes, made);
+}
+
 /* Of the case before it; of the whole program where there is none. */
 static loom_status *error(block_parser *b, const loom_testing_text *start) {
-    const char *regex = rest_of_line(b);
+    const loom_testing_regex *fits;
+    LOOM_TRY(regex(b, &fits));
     loom_testing_case *c = last_case(b);
     if (c) {
         c->outcome = LOOM_TESTING_ERROR;
-        c->error = regex;
+        c->error = fits;
         return NULL;
     }
     if (b->cases.count || b->block->error) return test_error(start, "an error without an input of its own");
-    b->block->error = regex;
+    b->block->error = fits;
+    return NULL;
+}
+
+static loom_status *warning(block_parser *b) {
+    const loom_testing_regex *fits;
+    LOOM_TRY(regex(b, &fits));
+    LOOM_PUSH(b->arena, b->warnings, fits);
     return NULL;
 }
 
@@ -222,15 +263,17 @@ static loom_status *item(block_parser *b) {
     if (!*word) return test_expected(&start, "`input`, `output`, `entry:` or `error:`");
     bool colon = test_now(&b->t) == ':';
     if (colon) test_next(&b->t);
-    if (strcmp(word, "entry") == 0 && colon) return entries(b);
+    if (strcmp(word, "entry") == 0 && colon) return entries(b, &start);
     if (strcmp(word, "error") == 0 && colon) return error(b, &start);
-    if (colon) return test_expected(&start, "`entry:` or `error:`");
+    if (strcmp(word, "warning") == 0 && colon) return warning(b);
+    if (colon) return test_expected(&start, "`entry:`, `error:` or `warning:`");
     if (strcmp(word, "tags") == 0) return skip_in_braces(&b->t);
     if (strcmp(word, "structure") == 0) return structure(b);
     if (strcmp(word, "input") == 0) return input(b, test_place(&start));
     if (strcmp(word, "output") == 0) return outcome(b, LOOM_TESTING_VALUES, &start);
     if (strcmp(word, "auto") == 0) return automatic(b, &start);
     if (strcmp(word, "random") == 0) b->random = true;
+    if (strcmp(word, "compiled") == 0) b->compiled = true;
     if (strcmp(word, "script") == 0) b->skipped = "its input is made by a script";
     if (strcmp(word, "notest") == 0) b->skipped = "it says so";
     /* Other words are of the tools that measure. They stand before an input. */
@@ -240,19 +283,37 @@ static loom_status *item(block_parser *b) {
 
 static loom_status *parse_block(block_parser *b) {
     for (test_skip_blanks(&b->t); test_now(&b->t) >= 0; test_skip_blanks(&b->t)) LOOM_TRY(item(b));
-    if (b->entries.count == 0) LOOM_PUSH(b->arena, b->entries, "main");
+    if (b->entries.count == 0) LOOM_PUSH(b->arena, b->entries, ((loom_testing_entry){"main", b->block->span}));
     if (b->block->error && b->cases.count) {
         return loom_error_at(LOOM_E_DATA, b->t.file, b->cases.at[0].span,
                              "a program that must not compile has no input");
     }
     b->block->entries = b->entries.at;
     b->block->n_entries = (uint32_t)b->entries.count;
+    if (b->block->error && b->warnings.count) {
+        return loom_error_at(LOOM_E_DATA, b->t.file, loom_testing_regex_span(b->warnings.at[0]),
+                             "a program that must not compile has no warnings that count");
+    }
+    b->block->warnings = b->warnings.at;
+    b->block->n_warnings = (uint32_t)b->warnings.count;
     b->block->cases = b->cases.at;
     b->block->n_cases = (uint32_t)b->cases.count;
     return NULL;
 }
 
 /* ---- finding blocks ---- */
+
+/* What must not compile has no entries that could be tested. */
+static loom_status *check_alone(const char *name, const loom_testing_block *blocks, size_t n) {
+    for (size_t i = 0; i < n && n > 1; i++) {
+        if (!blocks[i].error) continue;
+        loom_status *other =
+            loom_error_at(LOOM_E_DATA, name, blocks[i ? 0 : 1].span,
+                          "a block of tests in a program that must not compile (line %u)", blocks[i].span.line);
+        return loom_status_note(other, "hint: put what must not compile into a file of its own");
+    }
+    return NULL;
+}
 
 /* Is the rest of the line `==` and nothing else? */
 static bool is_mark(const char *text, size_t from, size_t end) {
@@ -261,8 +322,8 @@ static bool is_mark(const char *text, size_t from, size_t end) {
     return end - from == 2 && text[from] == '=' && text[from + 1] == '=';
 }
 
-loom_status *loom_testing_parse(loom_arena *arena, const char *name, const char *text, size_t length,
-                                loom_testing_blocks *blocks) {
+static loom_status *parse_all(loom_arena *arena, const char *name, const char *text, size_t length,
+                              loom_testing_blocks *blocks) {
     LOOM_VEC(loom_testing_block) found = {0};
     uint32_t line = 1;
     for (size_t at = 0; at < length; line++) {
@@ -273,7 +334,7 @@ loom_status *loom_testing_parse(loom_arena *arena, const char *name, const char 
         t.column = (uint32_t)(end - at) + 1;
         if (inside && inside <= end && is_mark(text, inside, end)) {
             loom_testing_block block = {.span = {.line = line, .column = 1, .end_line = line, .end_column = t.column}};
-            block_parser b = {.arena = arena, .t = t, .block = &block};
+            block_parser b = {.arena = arena, .t = t, .block = &block, .regexes = &blocks->regexes};
             LOOM_TRY(parse_block(&b));
             LOOM_PUSH(arena, found, block);
             end = b.t.at;
@@ -281,6 +342,20 @@ loom_status *loom_testing_parse(loom_arena *arena, const char *name, const char 
         }
         at = end + 1;
     }
-    *blocks = (loom_testing_blocks){found.at, (uint32_t)found.count};
+    LOOM_TRY(check_alone(name, found.at, found.count));
+    blocks->at = found.at;
+    blocks->count = (uint32_t)found.count;
     return NULL;
+}
+
+loom_status *loom_testing_parse(loom_arena *arena, const char *name, const char *text, size_t length,
+                                loom_testing_blocks *blocks) {
+    loom_testing_blocks made = {0};
+    loom_status *status = parse_all(arena, name, text, length, &made);
+    if (status) {
+        loom_testing_free(&made);
+    } else {
+        *blocks = made;
+    }
+    return status;
 }

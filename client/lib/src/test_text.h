@@ -16,5 +16,8 @@ loom_span test_place(const loom_testing_text *t);
 /* "expected <what>, found ..." at this place. */
 LOOM_NEW_STATUS loom_status *test_expected(const loom_testing_text *t, const char *what);
 LOOM_NEW_STATUS loom_status *test_error(const loom_testing_text *t, const char *format, ...) LOOM_PRINTF(2, 3);
+/* Compiles a regular expression of a file and puts it in front of the file's list. */
+LOOM_MUST_USE loom_status *test_regex(loom_arena *arena, const char *file, loom_span span, const char *text,
+                                      loom_testing_regex **list, const loom_testing_regex **made);
 
 #endif

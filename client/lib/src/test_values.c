@@ -105,7 +105,8 @@ static loom_status *scalar(leaf_reader *r) {
     char bytes[16];
     size_t size = loom_dtype_size(dtype);
     if (r->data.length + size > r->bytes)
-        return test_error(&start, "values of more than %llu bytes", (unsigned long long)r->bytes);
+        return test_error(&start, "more values than memory allows: there are %llu bytes left for this one",
+                          (unsigned long long)r->bytes);
     loom_scalar_store(dtype, value, bytes);
     loom_buffer_append(&r->data, bytes, size);
     return NULL;
@@ -294,20 +295,22 @@ typedef struct source {
 } source;
 
 static loom_status *read_value(loom_arena *arena, loom_testing_text *t, const loom_program *p, loom_type_id type,
-                               uint64_t bytes, source *s, loom_value **made) {
+                               uint64_t *bytes, source *s, loom_value **made) {
     loom_type_leaf *leaves;
     uint32_t n = loom_type_leaves(p, arena, type, &leaves);
     loom_value *value;
     LOOM_TRY(loom_value_create(n, &value));
     loom_status *status = NULL;
     for (uint32_t i = 0; i < n && !status; i++) {
-        leaf_reader r = {.arena = arena, .t = t, .type = &leaves[i], .bytes = bytes};
+        leaf_reader r = {.arena = arena, .t = t, .type = &leaves[i], .bytes = *bytes};
         if (leaves[i].depth > LOOM_MAX_DEPTH) {
             status = test_error(t, "a value of more than %d levels", LOOM_MAX_DEPTH);
         } else {
             status = s->random ? random_leaf(&r, &s->state, &value->leaves[i]) : read_leaf(&r, &value->leaves[i]);
         }
         loom_buffer_free(&r.data);
+        uint64_t used = status ? 0 : (uint64_t)value->leaves[i].n_data * loom_dtype_size(leaves[i].dtype);
+        *bytes -= used < *bytes ? used : *bytes;
     }
     if (!status) status = loom_value_check(value);
     if (status) {
@@ -319,12 +322,13 @@ static loom_status *read_value(loom_arena *arena, loom_testing_text *t, const lo
 }
 
 static loom_status *read_values(loom_testing_text text, const loom_program *p, uint32_t n, const loom_type_id *types,
-                                uint64_t bytes, source *s, loom_value **values) {
+                                const char *const *names, uint64_t bytes, source *s, loom_value **values) {
     loom_arena *arena = loom_arena_create(0);
     loom_status *status = NULL;
     uint32_t done = 0;
     while (done < n && !status) {
-        status = read_value(arena, &text, p, types[done], bytes, s, &values[done]);
+        status = read_value(arena, &text, p, types[done], &bytes, s, &values[done]);
+        if (status && names) loom_status_note(status, "in the value of parameter `%s`", names[done]);
         done += !status;
     }
     if (!status && !test_take(&text, '}')) status = test_expected(&text, "`}` after the last value");
@@ -337,13 +341,13 @@ static loom_status *read_values(loom_testing_text text, const loom_program *p, u
 }
 
 loom_status *loom_testing_read(loom_testing_text text, const loom_program *p, uint32_t n, const loom_type_id *types,
-                               uint64_t bytes, loom_value **values) {
+                               const char *const *names, uint64_t bytes, loom_value **values) {
     source s = {0};
-    return read_values(text, p, n, types, bytes, &s, values);
+    return read_values(text, p, n, types, names, bytes, &s, values);
 }
 
 loom_status *loom_testing_random(loom_testing_text text, const loom_program *p, uint32_t n, const loom_type_id *types,
-                                 uint64_t bytes, uint64_t seed, loom_value **values) {
+                                 const char *const *names, uint64_t bytes, uint64_t seed, loom_value **values) {
     source s = {.random = true, .state = seed};
-    return read_values(text, p, n, types, bytes, &s, values);
+    return read_values(text, p, n, types, names, bytes, &s, values);
 }

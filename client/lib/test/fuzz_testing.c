@@ -40,12 +40,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         for (uint32_t c = 0; c < blocks.at[b].n_cases; c++) {
             const loom_testing_case *one = &blocks.at[b].cases[c];
             loom_value *values[PARAMETERS] = {NULL};
+            if (one->error) loom_testing_fits(one->error, "index 3 is outside an array of 2 elements");
             if (one->skipped) continue;
-            check(one->random ? loom_testing_random(one->input, p, PARAMETERS, wanted, 4096, 1, values)
-                              : loom_testing_read(one->input, p, PARAMETERS, wanted, 4096, values),
+            check(one->random ? loom_testing_random(one->input, p, PARAMETERS, wanted, NULL, 4096, 1, values)
+                              : loom_testing_read(one->input, p, PARAMETERS, wanted, NULL, 4096, values),
                   values);
         }
     }
+    loom_testing_free(&blocks);
     loom_status_free(status);
     loom_arena_destroy(arena);
     return 0;

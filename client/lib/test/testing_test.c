@@ -1,6 +1,7 @@
 /* Tests in comments: blocks, values, and what differs. */
 #include "client/program.h"
 #include "client/testing.h"
+#include "common/buffer.h"
 #include "loom_test.h"
 
 /* ---- blocks ---- */
@@ -26,30 +27,67 @@ static void refuses(const char *text, const char *part, unsigned line, unsigned 
 LOOM_TEST(testing_blocks, cases_and_outcomes) {
     loom_arena *arena = loom_arena_create(0);
     loom_testing_blocks b =
-        parse(arena, "-- Says something.\n--\n-- ==\n-- entry: f  g\n-- tags { no_x }\n"
+        parse(arena, "-- Says something.\n--\n-- ==\n-- entry: f  g -- of many\n-- tags { no_x }\n"
                      "-- input { 1\n--   2 } output { 3 }\n"
                      "--\"first\" compiled random input { [10]i32 }\n-- auto output\n"
                      "-- nobench input { \"}\" }\n-- error: index [0-9]+ \n"
                      "-- input @ data/x.in output @ data/x.out\n-- notest input { 1 }\n"
                      "-- script input { gen 1 } output { 2 }\n-- structure gpu { Map 1 }\n-- input { }\n"
-                     "def f = 1\n-- words\n  -- ==\r\n-- error:\nentry main = 2");
+                     "def f = 1\n-- words\n  -- ==\r\n-- input { }\nentry main = 2");
     LOOM_CHECK_EQ_INT(b.count, 2);
     const loom_testing_block *one = &b.at[0], *two = &b.at[1];
     LOOM_CHECK(one->n_entries == 2 && one->n_cases == 7 && !one->error);
-    LOOM_CHECK_STR(one->entries[0], "f");
-    LOOM_CHECK_STR(one->entries[1], "g");
+    LOOM_CHECK_STR(one->entries[0].name, "f");
+    LOOM_CHECK_STR(one->entries[1].name, "g");
+    LOOM_CHECK(one->entries[1].span.line == 4 && one->entries[1].span.column == 14 &&
+               one->entries[1].span.end_column == 15);
     const loom_testing_case *c = one->cases;
     LOOM_CHECK(c[0].outcome == LOOM_TESTING_VALUES && c[0].span.line == 6 && c[0].span.column == 4 && !c[0].random);
-    LOOM_CHECK(c[1].outcome == LOOM_TESTING_AUTO && c[1].random && !c[1].skipped);
+    LOOM_CHECK(c[1].outcome == LOOM_TESTING_AUTO && c[1].random && c[1].compiled && !c[1].skipped);
+    LOOM_CHECK(!c[0].compiled && !c[2].compiled && !c[2].random);
     LOOM_CHECK_STR(c[1].name, "first");
     LOOM_CHECK(c[2].outcome == LOOM_TESTING_ERROR && !c[2].name);
-    LOOM_CHECK_STR(c[2].error, "index [0-9]+");
+    LOOM_CHECK_STR(loom_testing_regex_text(c[2].error), "index [0-9]+");
+    LOOM_CHECK(loom_testing_fits(c[2].error, "an index 12") && !loom_testing_fits(c[2].error, "index of"));
+    LOOM_CHECK(loom_testing_regex_span(c[2].error).line == 11 && loom_testing_regex_span(c[2].error).column == 11);
     LOOM_CHECK(c[3].skipped && c[4].skipped && c[5].skipped && !c[6].skipped);
     LOOM_CHECK(c[6].outcome == LOOM_TESTING_RUNS);
-    LOOM_CHECK_STR(two->error, "");
-    LOOM_CHECK(two->n_cases == 0 && two->n_entries == 1 && two->span.line == 19);
-    LOOM_CHECK_STR(two->entries[0], "main");
+    LOOM_CHECK(two->n_cases == 1 && two->n_entries == 1 && two->span.line == 19);
+    LOOM_CHECK_STR(two->entries[0].name, "main");
+    loom_testing_free(&b);
     LOOM_CHECK_EQ_INT(parse(arena, "-- == 1\n-- input { 1 }\nentry main = 1 == 1\n==\n").count, 0);
+    loom_arena_destroy(arena);
+}
+
+/* What regcomp would take minutes, gigabytes or the stack for. */
+LOOM_TEST(testing_blocks, regular_expressions) {
+    static const char *const costly[] = {"((((a{1,255}){1,255}){1,255}){1,255})",
+                                         "((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)",
+                                         "a{30}{30}{30}",
+                                         "(a){32767}",
+                                         "(((x{10,}){10,}){9,})",
+                                         "[^]a[:alpha:]]{1001}"};
+    for (size_t i = 0; i < sizeof costly / sizeof *costly; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "-- ==\n-- input { } error: %s\n", costly[i]);
+        refuses(text, "its repetitions, written out, are too long", 2, 21);
+    }
+    refuses("-- ==\n--   error: (", "the regular expression: Unmatched ( or", 2, 13);
+    refuses("-- ==\n-- error: ))a??????.???????????+++++b)????", "a repetition of what may be empty", 2, 11);
+    refuses("-- ==\n-- error: (a*|b)+", "a repetition of what may be empty", 2, 11);
+    refuses("-- ==\n-- error: (a{0,3})*", "a repetition of what may be empty", 2, 11);
+    refuses("-- ==\n-- error: (a*)\\1", "references back", 2, 11);
+    loom_buffer text = {0};
+    loom_buffer_text(&text, "-- ==\n-- error: ");
+    for (int i = 0; i < 51; i++) loom_buffer_text(&text, "(");
+    refuses(text.data, "brackets in each other are too deep", 2, 11);
+    for (int i = 0; i < 50000; i++) loom_buffer_text(&text, "(");
+    refuses(text.data, "it is too long", 2, 11);
+    loom_buffer_free(&text);
+    loom_arena *arena = loom_arena_create(0);
+    loom_testing_blocks b = parse(arena, "-- ==\n-- error: ^(a|[]x{[.].]]{9,20}|\\({3}){1,9}+$");
+    LOOM_CHECK(loom_testing_fits(b.at[0].error, "a(((]{]]x]]]]]]]") && !loom_testing_fits(b.at[0].error, "a(("));
+    loom_testing_free(&b);
     loom_arena_destroy(arena);
 }
 
@@ -61,9 +99,17 @@ LOOM_TEST(testing_blocks, wrong_ones) {
     refuses("-- ==\n-- input { 1 } auto input { 2 }", "expected `output` after `auto`, found `input`", 2, 21);
     refuses("-- ==\n-- entry:\n-- input { 1 }", "names of entries", 2, 10);
     refuses("-- ==\n-- compiled\n", "found `compiled`", 2, 4);
-    refuses("-- ==\n-- what: x\n", "expected `entry:` or `error:`, found `what`", 2, 4);
+    refuses("-- ==\n-- what: x\n", "expected `entry:`, `error:` or `warning:`, found `what`", 2, 4);
     refuses("-- ==\n-- \"name\n-- input { }", "expected `\"` at the end of the name", 2, 4);
     refuses("-- ==\n-- error: x\n-- input { 1 }", "a program that must not compile has no input", 3, 4);
+    refuses("-- ==\n-- error: x\n-- warning: y", "has no warnings that count", 3, 13);
+    refuses("-- ==\n-- entry: f\n-- entry: g\n-- input { }", "`entry:` stands once", 3, 4);
+    refuses("-- ==\n-- input { }\n-- entry: g", "`entry:` stands once", 3, 4);
+    refuses("-- ==\n-- entry: f g f", "the entry `f` is there twice", 2, 15);
+    refuses("-- ==\n-- entry: -- f", "names of entries", 2, 15);
+    refuses("-- ==\n-- error: x\n\n-- ==\n-- input { }", "in a program that must not compile (line 1)", 4, 1);
+    refuses("-- ==\n-- input { }\n\n-- ==\n-- error: x", "in a program that must not compile (line 4)", 1, 1);
+    refuses("-- ==\n-- error: x\n\n-- ==\n-- error: y", "in a program that must not compile (line 1)", 4, 1);
     refuses("-- ==\n-- ?\n", "expected `input`, `output`, `entry:` or `error:`, found `?`", 2, 4);
 }
 
@@ -93,7 +139,7 @@ static loom_testing_text values_text(const char *values) {
 static void cannot_read(const char *parameters, const char *values, const char *part, unsigned column) {
     entry e = compile(parameters);
     loom_value *made[8] = {NULL};
-    loom_status *status = loom_testing_read(values_text(values), e.program->program, e.n, e.types, 1 << 20, made);
+    loom_status *status = loom_testing_read(values_text(values), e.program->program, e.n, e.types, NULL, 1 << 20, made);
     LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_DATA);
     LOOM_CHECK_HAS(loom_status_message(status), part);
     LOOM_CHECK_EQ_INT(loom_status_span(status).column, column);
@@ -105,8 +151,8 @@ static void cannot_read(const char *parameters, const char *values, const char *
 static void reads_alike(const char *parameters, const char *values, const char *other) {
     entry e = compile(parameters);
     loom_value *a[8], *b[8];
-    LOOM_OK(loom_testing_read(values_text(values), e.program->program, e.n, e.types, 1 << 20, a));
-    LOOM_OK(loom_testing_read(values_text(other), e.program->program, e.n, e.types, 1 << 20, b));
+    LOOM_OK(loom_testing_read(values_text(values), e.program->program, e.n, e.types, NULL, 1 << 20, a));
+    LOOM_OK(loom_testing_read(values_text(other), e.program->program, e.n, e.types, NULL, 1 << 20, b));
     for (uint32_t i = 0; i < e.n; i++) {
         char *why = loom_testing_difference(a[i], b[i], 0);
         if (why) loom_test_fail(__FILE__, __LINE__, "%s and %s: %s", values, other, why);
@@ -120,7 +166,7 @@ LOOM_TEST(testing_values, forms) {
     entry e = compile("(a: [][]i32) (t: (bool, f32)) (s: seq u8)");
     loom_value *v[8];
     LOOM_OK(loom_testing_read(values_text(" [[1, -2i32],\n--[3]] true 2.5 [7u8,8]}"), e.program->program, e.n, e.types,
-                              1 << 20, v));
+                              NULL, 1 << 20, v));
     const loom_leaf *a = &v[0]->leaves[0];
     LOOM_CHECK(a->depth == 2 && a->extents[0] == 2 && a->extents[1] == LOOM_IRREGULAR && a->n_data == 3);
     LOOM_CHECK(a->lengths[1][0] == 2 && a->lengths[1][1] == 1 && ((const int32_t *)a->data)[1] == -2);
@@ -171,9 +217,9 @@ LOOM_TEST(testing_values, at_random) {
     const loom_program *p = e.program->program;
     loom_value *v[8], *w[8], *other[8];
     const char *types = "*[3][4]i16 7i64 [1000i64]f32 [10]bool [10]f64}";
-    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, 1 << 20, 1, v));
-    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, 1 << 20, 1, w));
-    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, 1 << 20, 2, other));
+    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, NULL, 1 << 20, 1, v));
+    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, NULL, 1 << 20, 1, w));
+    LOOM_OK(loom_testing_random(values_text(types), p, e.n, e.types, NULL, 1 << 20, 2, other));
     LOOM_CHECK(v[0]->leaves[0].n_data == 12 && *(const int64_t *)v[1]->leaves[0].data == 7);
     for (int i = 0; i < 1000; i++) {
         float x = ((const float *)v[2]->leaves[0].data)[i];
@@ -191,8 +237,17 @@ LOOM_TEST(testing_values, at_random) {
         loom_value_unref(other[i]);
     }
     loom_status *status = loom_testing_random(values_text("[9000000000000000000][9]i16 1 [1]f32 [1]bool [1]f64}"), p,
-                                              e.n, e.types, 1 << 20, 1, v);
+                                              e.n, e.types, NULL, 1 << 20, 1, v);
     LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_DATA);
+    loom_status_free(status);
+    /* Of all together: the second array is one too many. */
+    static const char *const names[] = {"a", "n", "x", "s"};
+    status =
+        loom_testing_random(values_text("[100][10]i16 1 [500]f32 [1]bool [1]f64}"), p, e.n, e.types, names, 4000, 1, v);
+    LOOM_CHECK_HAS(loom_status_note_at(status, 0), "in the value of parameter `x`");
+    loom_status_free(status);
+    status = loom_testing_read(values_text("[[1, 2]] 1 [1, 2]"), p, e.n, e.types, names, 19, v);
+    LOOM_CHECK_HAS(loom_status_message(status), "there are 7 bytes left for this one");
     loom_status_free(status);
     loom_client_program_free(e.program);
 }
@@ -202,8 +257,8 @@ LOOM_TEST(testing_values, at_random) {
 static void differs(const char *parameter, const char *expected, const char *found, double tolerance, const char *why) {
     entry e = compile(parameter);
     loom_value *a, *b;
-    LOOM_OK(loom_testing_read(values_text(expected), e.program->program, 1, e.types, 1 << 20, &a));
-    LOOM_OK(loom_testing_read(values_text(found), e.program->program, 1, e.types, 1 << 20, &b));
+    LOOM_OK(loom_testing_read(values_text(expected), e.program->program, 1, e.types, NULL, 1 << 20, &a));
+    LOOM_OK(loom_testing_read(values_text(found), e.program->program, 1, e.types, NULL, 1 << 20, &b));
     char *said = loom_testing_difference(a, b, tolerance);
     if (!why) {
         if (said) loom_test_fail(__FILE__, __LINE__, "%s and %s: %s", expected, found, said);
@@ -237,6 +292,11 @@ LOOM_TEST(testing_difference, floats) {
     differs("(a: []f64)", "[1000, 0]}", "[1000, 2.1]}", 0.002, "expected 0, found 2.1000000000000001 at [1]");
     differs("(a: []f64)", "[inf, 0]}", "[inf, 1]}", 0.002, "expected 0, found 1 at [1]");
     differs("(a: f64)", "nan}", "nan}", 0, NULL);
+    differs("(a: f64)", "nan}", "-nan}", 0, NULL);
+    differs("(a: f64)", "0}", "-0}", 0.002, NULL);
+    differs("(a: f64)", "0}", "-0}", 0, "expected 0, found -0");
+    differs("(a: []f32)", "[0, -0]}", "[0, 0]}", 0, "expected -0, found 0 at [1]");
+    differs("(a: c64)", "1+0i}", "1-0i}", 0, "expected 1+0i, found 1-0i");
     differs("(a: f64)", "nan}", "1}", 0.002, "expected nan, found 1");
     differs("(a: f64)", "inf}", "-inf}", 0.002, "expected inf, found -inf");
     differs("(a: f32)", "1}", "1.0000001}", 0, "expected 1, found 1.00000012");

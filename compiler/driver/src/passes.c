@@ -22,6 +22,12 @@ loom_status *loom_driver_passes(loom_arena *arena, const loom_vectorise_request 
     if (!l) return NULL;
     LOOM_TRY(checked(l, check, "vectorise"));
     if (last == LOOM_PASS_VECTORISE) return NULL;
+    if (l->n_exprs > LOOM_PASSES_MAX_EXPRS) {
+        *lifted = NULL;
+        *remark = loom_arena_printf(arena, "%u operations on scalars, and more than %u take long to compile",
+                                    l->n_exprs, LOOM_PASSES_MAX_EXPRS);
+        return NULL;
+    }
     LOOM_TRY(loom_fuse(l));
     LOOM_TRY(checked(l, check, "fuse"));
     if (last == LOOM_PASS_FUSE) return NULL;

@@ -13,6 +13,10 @@ typedef enum loom_pass {
     LOOM_PASS_CODEGEN
 } loom_pass;
 
+/* Expressions of a stage. What LLVM does with one function grows faster than the function: this many take half a
+ * minute, and the largest programs of ours have some thousands. */
+#define LOOM_PASSES_MAX_EXPRS 100000u
+
 /* Runs the passes up to `last`. *lifted is NULL and *remark set where the stage is not compiled. `check`: checkers
  * after each pass. code: for LOOM_PASS_CODEGEN; its text is asked for if `want_text`. */
 LOOM_MUST_USE loom_status *loom_driver_passes(loom_arena *arena, const loom_vectorise_request *request,

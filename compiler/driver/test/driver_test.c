@@ -252,6 +252,38 @@ LOOM_TEST(driver, cache_of_steps_down) {
     close_session(&s);
 }
 
+/* `main` of a match with n cases, compiled. */
+static void compile_cases(int n, session *s, loom_compile_reply *reply) {
+    loom_buffer text = {0};
+    loom_buffer_text(
+        &text, "entry main (xs: seq i64) (ys: seq i64) : i64 = fold_seq (+) 0 (zip_with_seq (\\x y -> match x + y");
+    for (int i = 0; i < n; i++) loom_buffer_printf(&text, " case %d -> %d", i, i + 1);
+    loom_buffer_text(&text, " case _ -> 0) xs ys)");
+    open_session(s, text.data);
+    loom_buffer_free(&text);
+    loom_driver_compile(s->arena, &s->request, reply);
+    LOOM_OK(reply->error);
+}
+
+/* Code grows with the number of cases, not faster. */
+LOOM_TEST(driver, many_cases) {
+    session s;
+    loom_compile_reply reply;
+    compile_cases(300, &s, &reply);
+    LOOM_CHECK(!reply.interpret);
+    LOOM_CHECK(reply.object_length < 300 * 600);
+    close_session(&s);
+}
+
+LOOM_TEST(driver, too_large_to_compile) {
+    session s;
+    loom_compile_reply reply;
+    compile_cases(15000, &s, &reply);
+    LOOM_CHECK(reply.interpret);
+    LOOM_CHECK_HAS(reply.remarks[0], "operations on scalars");
+    close_session(&s);
+}
+
 LOOM_TEST(driver, refuses) {
     session s;
     loom_compile_reply reply;

@@ -311,6 +311,7 @@ typedef struct syn_elab {
     const syn_rt *expected; /* the annotation on the expression that comes next, for `unflatten xs` */
     uint32_t limit_decl;    /* names of top level are visible below this index */
     /* bookkeeping */
+    const syn_exp *covering; /* a `match` whose cases are being checked, or NULL */
     uint32_t steps, n_nodes, depth, type_depth, n_instances, errors;
     jmp_buf *give_up; /* where an exceeded limit lands */
     syn_instance *instances[1024];

@@ -1,16 +1,22 @@
 /* `match`: the first case whose pattern fits.
  *
- * How it is said in core. The subject is evaluated once. What patterns compare are its scalar parts, so all comparisons
- * are made first (they cannot fail and cost little), and the case is found by halving: does one of the first half fit?
+ * How it is said in core. The subject is evaluated once. What patterns compare are its scalar parts, so comparisons can
+ * be made first (they cannot fail and cost little), and the case is found by halving: does one of the first half fit?
  *     match x case 0 -> a case 1 -> b case _ -> c      if x == 0 then a else if x == 1 then b else c
  * Bodies nest by the logarithm of the number of cases, and the last case is never asked for.
+ * Of many cases (more than FEW) that would make n log n uses of n comparisons, and what is used more than once is kept
+ * by later passes. There the number of the case comes first, with one use of each comparison, and bodies are found by
+ * that number. Where literals are compared with one real number, by searching among the sorted literals:
+ *     k = if x < 50 then (if x < 25 then ... (if x == 7 then 7 else 100)) else ...
+ *     if k < 50 then (if k < 25 then ...) else ...
+ * else as the least of the numbers of cases that fit. Both have n steps of code; searching takes log n of time.
  *
  * What is covered. Tuples and records have one form each, so a pattern is a list of comparisons (place, literal), the
  * places being those of the subject that any pattern looks at. A value that no case fits is looked for place by place:
  * the cases that agree with a literal there, and, unless the literals are all that the type has, those that compare
  * nothing there. A case is reached if such a value of the cases before it fits it (Maranget, "Warnings for pattern
- * matching", without the constructors). Cost: exponential at worst, as the problem is; each look is a step against the
- * limit of checking.
+ * matching", without the constructors). Cost: exponential at worst, as the problem is, and n^2 of n cases that compare
+ * several places; each look is a step against the limit of checking. Where one place is compared, one sort.
  */
 #include "elab.h"
 #include <stdlib.h>
@@ -32,7 +38,10 @@ typedef struct place {
 typedef struct test {
     uint32_t column;
     const syn_exp *literal;
-    syn_node *holds;
+    double real;          /* the literal as its type has it */
+    bool exact;           /* an integer: compared as such */
+    syn_node *value, *to; /* what is compared, and the literal */
+    const syn_pat *pat;
 } test;
 
 /* The comparisons of a case, by column. */
@@ -88,9 +97,7 @@ static void compare(matching *m, place *at, const syn_pat *pat, row *tests) {
         }
         m->columns[m->n_columns++] = value->type;
     }
-    syn_node *sides[2] = {value, literal};
-    syn_node *holds = loom_syn_prim_call(e, LOOM_PRIM_EQ, LOOM_DTYPES, 2, sides, NULL, pat->span);
-    test t = {.column = at->column, .literal = pat->literal, .holds = holds};
+    test t = {.column = at->column, .literal = pat->literal, .value = value, .to = literal, .pat = pat};
     LOOM_PUSH(e->arena, *tests, t);
 }
 
@@ -134,30 +141,43 @@ static int by_column(const void *x, const void *y) {
     return (a->column > b->column) - (a->column < b->column);
 }
 
+static double number(const syn_exp *x) {
+    return x->flag ? -x->real : x->real;
+}
+
+/* Types may be known only when all patterns were looked at: 0.1 and 0.10000000001 are one f32. */
+static void round_literal(const matching *m, test *t) {
+    const syn_ty *type = loom_syn_ty(m->columns[t->column]);
+    loom_dtype dtype = type->kind == TY_SCALAR ? type->dtype : LOOM_DTYPES;
+    bool single = dtype == LOOM_F32 || dtype == LOOM_C64, whole = single || dtype == LOOM_F64 || dtype == LOOM_C128;
+    t->real = single ? (double)(float)number(t->literal) : number(t->literal);
+    t->exact = t->literal->kind == E_INT && !whole;
+}
+
 static void look_at_cases(matching *m) {
     m->rows = LOOM_NEW_ARRAY(m->e->arena, row, m->exp->n_cases);
     for (uint32_t i = 0; i < m->exp->n_cases; i++) {
         look(m, m->root, m->exp->cases[i].pat, &m->rows[i]);
         if (m->rows[i].count) qsort(m->rows[i].at, m->rows[i].count, sizeof *m->rows[i].at, by_column);
     }
+    for (uint32_t i = 0; i < m->exp->n_cases; i++) {
+        for (size_t k = 0; k < m->rows[i].count; k++) round_literal(m, &m->rows[i].at[k]);
+    }
 }
 
 /* ---- what is covered ---- */
 
-static double number(const syn_exp *x) {
-    return x->flag ? -x->real : x->real;
-}
-
-/* Literals of one type by value; integers exactly. */
-static int compare_literals(const syn_exp *a, const syn_exp *b) {
+/* Literals of one column by value; integers exactly. */
+static int compare_literals(const test *s, const test *t) {
+    const syn_exp *a = s->literal, *b = t->literal;
     if (a->kind == E_BOOL || b->kind == E_BOOL) return (int)a->flag - (int)b->flag;
-    double x = number(a), y = number(b);
-    if (x != y || a->kind != E_INT || b->kind != E_INT || a->integer == b->integer) return (x > y) - (x < y);
+    double x = s->real, y = t->real;
+    if (x != y || !s->exact || !t->exact || a->integer == b->integer) return (x > y) - (x < y);
     return (a->integer < b->integer) == a->flag ? 1 : -1;
 }
 
-/* The comparison of a row in this column, or NULL. */
-static const test *test_in(const row *r, uint32_t column) {
+/* Where the comparisons of a row in columns from this one on begin. */
+static size_t lower_bound(const row *r, uint32_t column) {
     size_t low = 0, high = r->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -166,20 +186,19 @@ static const test *test_in(const row *r, uint32_t column) {
         else
             high = middle;
     }
-    return low < r->count && r->at[low].column == column ? &r->at[low] : NULL;
+    return low;
+}
+
+/* The comparison of a row in this column, or NULL. */
+static const test *test_in(const row *r, uint32_t column) {
+    size_t at = lower_bound(r, column);
+    return at < r->count && r->at[at].column == column ? &r->at[at] : NULL;
 }
 
 /* Least column from `from` on that a row compares, or LOOM_NONE. */
 static uint32_t column_from(const row *r, uint32_t from) {
-    size_t low = 0, high = r->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (r->at[middle].column < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < r->count ? r->at[low].column : LOOM_NONE;
+    size_t at = lower_bound(r, from);
+    return at < r->count ? r->at[at].column : LOOM_NONE;
 }
 
 /* Looking at a row is cheaper than other steps, memory for it is not. */
@@ -205,7 +224,7 @@ typedef struct group {
 
 static size_t group_end(const group *g, size_t from) {
     size_t to = from + 1;
-    while (to < g->n && compare_literals(g->tests[from]->literal, g->tests[to]->literal) == 0) to++;
+    while (to < g->n && compare_literals(g->tests[from], g->tests[to]) == 0) to++;
     return to;
 }
 
@@ -248,7 +267,9 @@ typedef struct entry {
 } entry;
 
 static int by_literal(const void *x, const void *y) {
-    return compare_literals(((const entry *)x)->test->literal, ((const entry *)y)->test->literal);
+    const entry *a = x, *b = y;
+    int order = compare_literals(a->test, b->test);
+    return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
 /* Splits rows at a column: those that compare there, sorted by literal, and the others. */
@@ -343,7 +364,7 @@ static const char *place_text(matching *m, const place *at) {
 static bool agree(const row *a, const row *b) {
     for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
         if (a->at[i].column == b->at[k].column) {
-            if (compare_literals(a->at[i++].literal, b->at[k++].literal) != 0) return false;
+            if (compare_literals(&a->at[i++], &b->at[k++]) != 0) return false;
         } else if (a->at[i].column < b->at[k].column) {
             i++;
         } else {
@@ -363,15 +384,45 @@ static bool reached(matching *m, const row *const *rows, size_t n, const row *ow
     return uncovered(m, agreeing, n_agreeing, own, 0);
 }
 
-static void check_covered(matching *m) {
+/* Which cases are reached where there is one column: those first with their literal, up to one that compares nothing.
+ * One sort. */
+static void reached_by_literal(matching *m, bool *is) {
+    uint32_t n = m->exp->n_cases;
+    const row **rows = LOOM_NEW_ARRAY(m->e->arena, const row *, n),
+              **free_rows = LOOM_NEW_ARRAY(m->e->arena, const row *, n);
+    size_t n_free, different = 0;
+    for (uint32_t i = 0; i < n; i++) rows[i] = &m->rows[i];
+    count_rows(m, n, 4 * (size_t)n);
+    group g = split(m, rows, n, 0, free_rows, &n_free);
+    for (size_t i = 0; i < g.n; i = group_end(&g, i)) is[g.rows[i] - m->rows] = true;
+    for (uint32_t i = 0; i < n; i++) {
+        bool any = m->rows[i].count == 0;
+        if (any) is[i] = !is_all(m->columns[0], different);
+        different += !any && is[i];
+        if (!any || !is[i]) continue;
+        for (i++; i < n; i++) is[i] = false;
+    }
+}
+
+static void reached_by_looking(matching *m, bool *is) {
+    const row **rows = LOOM_NEW_ARRAY(m->e->arena, const row *, m->exp->n_cases);
+    const row **agreeing = LOOM_NEW_ARRAY(m->e->arena, const row *, m->exp->n_cases);
+    size_t n = 0;
+    for (uint32_t i = 0; i < m->exp->n_cases; i++) {
+        is[i] = reached(m, rows, n, &m->rows[i], agreeing);
+        if (is[i]) rows[n++] = &m->rows[i];
+    }
+}
+
+static void check_cases(matching *m) {
     const syn_exp *x = m->exp;
-    if (m->broken) return;
     const row **rows = LOOM_NEW_ARRAY(m->e->arena, const row *, x->n_cases);
-    const row **agreeing = LOOM_NEW_ARRAY(m->e->arena, const row *, x->n_cases);
+    bool *is = LOOM_NEW_ARRAY(m->e->arena, bool, x->n_cases);
     m->witness = LOOM_NEW_ARRAY(m->e->arena, wanted, m->n_columns ? m->n_columns : 1);
+    m->n_columns == 1 ? reached_by_literal(m, is) : reached_by_looking(m, is);
     size_t n = 0;
     for (uint32_t i = 0; i < x->n_cases; i++) {
-        if (reached(m, rows, n, &m->rows[i], agreeing)) {
+        if (is[i]) {
             rows[n++] = &m->rows[i];
         } else {
             loom_syn_warn(m->e, x->cases[i].span, "leave it out, or move it up",
@@ -386,7 +437,20 @@ static void check_covered(matching *m) {
                    "`match` needs a case for every value: expected one that fits `%s`, found none", text);
 }
 
-/* ---- the value ---- */
+/* A limit of checking that is met meanwhile is told at the `match`. */
+static void check_covered(matching *m) {
+    if (m->broken) return;
+    const syn_exp *around = m->e->covering;
+    m->e->covering = m->exp;
+    check_cases(m);
+    m->e->covering = around;
+}
+
+/* ---- which case ---- */
+
+static syn_node *compared(matching *m, loom_prim prim, const test *t) {
+    return loom_syn_prim_call(m->e, prim, LOOM_DTYPES, 2, (syn_node *[]){t->value, t->to}, NULL, t->pat->span);
+}
 
 static syn_node *both(matching *m, loom_prim prim, syn_node *a, syn_node *b) {
     if (!a || !b) return a ? a : b;
@@ -396,9 +460,91 @@ static syn_node *both(matching *m, loom_prim prim, syn_node *a, syn_node *b) {
 /* Does a case fit? NULL: always. */
 static syn_node *fits(matching *m, uint32_t i) {
     syn_node *all = NULL;
-    for (size_t k = 0; k < m->rows[i].count; k++) all = both(m, LOOM_PRIM_AND, all, m->rows[i].at[k].holds);
+    for (size_t k = 0; k < m->rows[i].count; k++) {
+        all = both(m, LOOM_PRIM_AND, all, compared(m, LOOM_PRIM_EQ, &m->rows[i].at[k]));
+    }
     return all;
 }
+
+static syn_node *number_of(matching *m, uint32_t i) {
+    return loom_syn_literal(m->e, LIT_INT, i, i, false, m->e->scalars[LOOM_I32], m->exp->span);
+}
+
+static syn_node *chosen(matching *m, syn_node *holds, syn_node *a, syn_node *b) {
+    return loom_syn_prim(m->e, LOOM_PRIM_SELECT, m->e->scalars[LOOM_I32], 3, (syn_node *[]){holds, a, b}, m->exp->span);
+}
+
+/* Least number of the cases of [from, to) that fit; `none` where none does. */
+static syn_node *least_number(matching *m, uint32_t from, uint32_t to, syn_node *none) {
+    if (to - from == 1) {
+        syn_node *holds = fits(m, from), *own = number_of(m, from);
+        return holds ? chosen(m, holds, own, none) : own;
+    }
+    uint32_t middle = from + (to - from) / 2;
+    syn_node *sides[2] = {least_number(m, from, middle, none), least_number(m, middle, to, none)};
+    return loom_syn_prim(m->e, LOOM_PRIM_MIN, m->e->scalars[LOOM_I32], 2, sides, m->exp->span);
+}
+
+/* Cases by literal, sorted, each literal once. */
+typedef struct search {
+    const group *g;
+    const uint32_t *numbers;
+    uint32_t otherwise;
+} search;
+
+static syn_node *searched(matching *m, const search *s, size_t from, size_t to);
+
+static syn_body *searched_body(matching *m, const search *s, size_t from, size_t to) {
+    syn_body *body = loom_syn_open(m->e, B_BRANCH, 0, NULL, m->exp->span);
+    loom_syn_close(m->e, body, searched(m, s, from, to));
+    return body;
+}
+
+static syn_node *searched(matching *m, const search *s, size_t from, size_t to) {
+    if (to - from == 1) {
+        syn_node *own = number_of(m, s->numbers[from]), *other = number_of(m, s->otherwise);
+        return chosen(m, compared(m, LOOM_PRIM_EQ, s->g->tests[from]), own, other);
+    }
+    size_t middle = from + (to - from) / 2;
+    syn_node *less = compared(m, LOOM_PRIM_LT, s->g->tests[middle]);
+    syn_body *below = searched_body(m, s, from, middle), *above = searched_body(m, s, middle, to);
+    syn_node *n = loom_syn_node1(m->e, LOOM_OP_IF, m->e->scalars[LOOM_I32], less, m->exp->span);
+    loom_syn_set_bodies(m->e, n, below, above);
+    return n;
+}
+
+/* One column of real numbers, whose type is known. */
+static bool is_searchable(const matching *m) {
+    if (m->n_columns != 1) return false;
+    const syn_ty *type = loom_syn_ty(m->columns[0]);
+    return type->kind == TY_SCALAR && (SYN_REALS & SYN_BIT(type->dtype));
+}
+
+static syn_node *search_number(matching *m) {
+    loom_arena *arena = m->e->arena;
+    uint32_t n = m->exp->n_cases, reached = 0;
+    const row **rows = LOOM_NEW_ARRAY(arena, const row *, n), **free_rows = LOOM_NEW_ARRAY(arena, const row *, n);
+    while (reached < n && m->rows[reached].count) reached++; /* none is, behind one that always fits */
+    if (reached == 0) return number_of(m, 0);
+    for (uint32_t i = 0; i < reached; i++) rows[i] = &m->rows[i];
+    size_t n_free;
+    group g = split(m, rows, reached, 0, free_rows, &n_free), once = g;
+    const test **tests = LOOM_NEW_ARRAY(arena, const test *, g.n);
+    uint32_t *numbers = LOOM_NEW_ARRAY(arena, uint32_t, g.n);
+    once.n = 0;
+    for (size_t i = 0; i < g.n; i = group_end(&g, i)) {
+        tests[once.n] = g.tests[i];
+        numbers[once.n++] = (uint32_t)(g.rows[i] - m->rows);
+    }
+    once.tests = tests;
+    search s = {.g = &once, .numbers = numbers, .otherwise = reached < n ? reached : n - 1};
+    return searched(m, &s, 0, once.n);
+}
+
+/* Cases that are asked for one after another, by halves: later passes copy so few comparisons. */
+#define FEW 8
+
+/* ---- the value ---- */
 
 static syn_node *case_value(matching *m, uint32_t i) {
     syn_elab *e = m->e;
@@ -419,27 +565,53 @@ static syn_node *case_value(matching *m, uint32_t i) {
     return value;
 }
 
-static syn_body *cases_body(matching *m, syn_node *const *holds, uint32_t from, uint32_t to);
+/* How the case is found: by its number, or, of few, by what holds for each. */
+typedef struct choice {
+    syn_node *number;
+    syn_node **holds;
+} choice;
+
+static syn_node *is_before(matching *m, const choice *c, uint32_t from, uint32_t middle) {
+    if (c->number) {
+        syn_node *sides[2] = {c->number, number_of(m, middle)};
+        return loom_syn_prim(m->e, LOOM_PRIM_LT, m->e->scalars[LOOM_BOOL], 2, sides, m->exp->span);
+    }
+    syn_node *any = c->holds[from];
+    for (uint32_t i = from + 1; i < middle && any; i++) {
+        any = c->holds[i] ? both(m, LOOM_PRIM_OR, any, c->holds[i]) : NULL;
+    }
+    return any ? any : loom_syn_bool(m->e, true, m->exp->span);
+}
+
+static syn_body *cases_body(matching *m, const choice *c, uint32_t from, uint32_t to);
 
 /* Cases [from, to), none of those before fits, and one of these does. */
-static syn_node *cases(matching *m, syn_node *const *holds, uint32_t from, uint32_t to) {
+static syn_node *cases(matching *m, const choice *c, uint32_t from, uint32_t to) {
     if (to - from == 1) return case_value(m, from);
     uint32_t middle = from + (to - from) / 2;
-    syn_node *first_half = holds[from];
-    for (uint32_t i = from + 1; i < middle && first_half; i++) {
-        first_half = holds[i] ? both(m, LOOM_PRIM_OR, first_half, holds[i]) : NULL;
-    }
-    if (!first_half) first_half = loom_syn_bool(m->e, true, m->exp->span);
-    syn_body *then = cases_body(m, holds, from, middle), *other = cases_body(m, holds, middle, to);
-    syn_node *n = loom_syn_node1(m->e, LOOM_OP_IF, m->type, first_half, m->exp->span);
+    syn_node *before = is_before(m, c, from, middle);
+    syn_body *then = cases_body(m, c, from, middle), *other = cases_body(m, c, middle, to);
+    syn_node *n = loom_syn_node1(m->e, LOOM_OP_IF, m->type, before, m->exp->span);
     loom_syn_set_bodies(m->e, n, then, other);
     return n;
 }
 
-static syn_body *cases_body(matching *m, syn_node *const *holds, uint32_t from, uint32_t to) {
+static syn_body *cases_body(matching *m, const choice *c, uint32_t from, uint32_t to) {
     syn_body *body = loom_syn_open(m->e, B_BRANCH, 0, NULL, m->exp->cases[from].body->span);
-    loom_syn_close(m->e, body, cases(m, holds, from, to));
+    loom_syn_close(m->e, body, cases(m, c, from, to));
     return body;
+}
+
+static choice find_case(matching *m) {
+    uint32_t n = m->exp->n_cases;
+    choice c = {0};
+    if (n > FEW && !m->broken) {
+        c.number = is_searchable(m) ? search_number(m) : least_number(m, 0, n, number_of(m, n - 1));
+        return c;
+    }
+    c.holds = LOOM_NEW_ARRAY(m->e->arena, syn_node *, n);
+    for (uint32_t i = 0; i < n; i++) c.holds[i] = m->broken ? NULL : fits(m, i);
+    return c;
 }
 
 syn_value *loom_syn_elab_match(syn_elab *e, const syn_exp *x, syn_env *env, const syn_rt *expected) {
@@ -448,7 +620,6 @@ syn_value *loom_syn_elab_match(syn_elab *e, const syn_exp *x, syn_env *env, cons
     m.root = new_place(&m, m.subject);
     look_at_cases(&m);
     check_covered(&m);
-    syn_node **holds = LOOM_NEW_ARRAY(e->arena, syn_node *, x->n_cases);
-    for (uint32_t i = 0; i < x->n_cases; i++) holds[i] = m.broken ? NULL : fits(&m, i);
-    return loom_syn_node_value(e, cases(&m, holds, 0, x->n_cases));
+    choice c = find_case(&m);
+    return loom_syn_node_value(e, cases(&m, &c, 0, x->n_cases));
 }

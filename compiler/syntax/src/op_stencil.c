@@ -87,7 +87,14 @@ static bool has_rank(syn_elab *e, syn_window *w, uint32_t n, loom_span span) {
     w->rank = n;
     w->element = loom_syn_ty_var(e, 0);
     w->element->no_seq = true;
-    if (loom_syn_unify(e, w->array->type, loom_syn_ty_arrays(e, w->element, n))) return true;
+    if (loom_syn_unify(e, w->array->type, loom_syn_ty_arrays(e, w->element, n))) {
+        if (!w->constant || loom_syn_need_type(e, w->constant->type, w->element, w->constant->span,
+                                               "constant around the array, against its elements")) {
+            return true;
+        }
+        w->element = e->poison;
+        return false;
+    }
     loom_syn_error(e, span, NULL, "%u ind%s need%s a window over that many axes, found one over %s", n,
                    n == 1 ? "ex" : "ices", n == 1 ? "s" : "", loom_syn_ty_text(e, w->array->type));
     w->element = e->poison;
@@ -118,10 +125,6 @@ syn_node *loom_syn_window_read(syn_elab *e, syn_window *w, uint32_t n, syn_value
     }
     syn_node *value = loom_syn_node(e, LOOM_OP_INDEX, w->element, n + 1, operands, span);
     if (!is_inside) return value;
-    if (!loom_syn_need_type(e, w->constant->type, w->element, w->constant->span,
-                            "constant around the array, against its elements")) {
-        return loom_syn_poison(e, span);
-    }
     syn_body *yes = loom_syn_open(e, B_BRANCH, 0, NULL, span);
     loom_syn_close(e, yes, value);
     syn_body *no = loom_syn_open(e, B_BRANCH, 0, NULL, span);

@@ -18,6 +18,11 @@ void loom_syn_limit(syn_elab *e, loom_span span, const char *format, ...) {
 
 void loom_syn_step(syn_elab *e) {
     if (++e->steps > LOOM_SYN_MAX_STEPS) {
+        if (e->covering) {
+            loom_syn_limit(e, e->covering->span,
+                           "checking took more than %u steps: whether the cases of this `match` cover everything",
+                           LOOM_SYN_MAX_STEPS);
+        }
         loom_syn_limit(e, e->site ? e->site->decl->span : loom_syn_no_span(),
                        "checking took more than %u steps: the text expands to too much", LOOM_SYN_MAX_STEPS);
     }

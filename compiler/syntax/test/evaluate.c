@@ -209,6 +209,25 @@ LOOM_TEST(syntax_evaluate, match) {
     IS("map (\\x -> match x case 0.5 -> 1 case -0 -> 2 case 1e3 -> 3 case _ -> 4) [0.5, 0, 1000, f64.nan]",
        "[1, 2, 3, 4]");
     IS("map (\\x -> match x case 0 -> (match x + 1 case 1 -> 5 case _ -> 6) case _ -> 7) [0, 1]", "[5, 7]");
+    /* More than FEW. */
+    IS("map (\\(x: i64) -> match x case 9 -> 1 case -5 -> 2 case 100 -> 3 case 0 -> 4 case 7 -> 5 case 8 -> 6 case 1 "
+       "-> 7"
+       " case 2 -> 8 case -9 -> 9 case n -> n * 2) [9, -5, 100, 0, 7, 8, 1, 2, -9, 3, -10, 101, 50]",
+       "[1, 2, 3, 4, 5, 6, 7, 8, 9, 6, -20, 202, 100]");
+    IS("map (\\(x: f32) -> match x case 0.5 -> 1 case 0.25 -> 2 case -1 -> 3 case 3 -> 4 case 5 -> 5 case 6 -> 6 case "
+       "7 -> 7"
+       " case 8 -> 8 case 9 -> 9 case _ -> 10) [0.5, 0.25, -1, 3, 9, f32.nan, -f32.inf, f32.inf, 0]",
+       "[1, 2, 3, 4, 9, 10, 10, 10, 10]");
+    IS("map (\\(x: u64) -> match x case 18446744073709551615 -> 1 case 9223372036854775808 -> 2 case 0 -> 3 case 1 -> 4"
+       " case 2 -> 5 case 3 -> 6 case 4 -> 7 case 5 -> 8 case _ -> 9) [18446744073709551615, 9223372036854775808, 0, "
+       "5, "
+       "18446744073709551614]",
+       "[1, 2, 3, 8, 9]");
+    IS("map (\\x -> match (x / 3, x % 3 == 0) case (0, true) -> 0 case (0, _) -> 1 case (1, true) -> 2 case (1, false) "
+       "-> 3"
+       " case (2, true) -> 4 case (_, true) -> 5 case (3, _) -> 6 case (4, _) -> 7 case (5, _) -> 8 case (n, _) -> n)"
+       " [0, 1, 3, 5, 6, 7, 9, 10, 13, 17, 19]",
+       "[0, 1, 2, 3, 4, 2, 5, 6, 7, 8, 6]");
     IS("match 3 case (x: i32) -> x + 1", "4");
     IS("match ([1, 2], 0) case (xs, 0) -> xs case (xs, n) -> map (+ n) xs", "[1, 2]");
     TRUE("match complex 1 0 case 1 -> true case _ -> false");

@@ -155,6 +155,19 @@ LOOM_TEST(syntax_limits, cases) {
     check_limit(&t, LOOM_E_TYPE, "fits `-128`, found none");
 }
 
+/* One sort where one place is compared. */
+LOOM_TEST(syntax_limits, many_cases) {
+    text t = {0};
+    repeat(&t, "entry main (x: i32) : i32 = match x", 1);
+    for (int i = 0; i < 20000; i++) loom_buffer_printf(&t.b, " case %d -> %d", i * 7919 % 20011, i + 1);
+    repeat(&t, " case _ -> 0", 1);
+    check_fits(&t);
+    repeat(&t, "entry main (x: i32) : i32 = match {a = x, b = true}", 1);
+    for (int i = 0; i < 3000; i++) loom_buffer_printf(&t.b, " case {a = %d, b = true} -> %d", i, i + 1);
+    repeat(&t, " case _ -> 0", 1);
+    check_fits(&t);
+}
+
 /* Eleven pigeons in ten holes: that the cases cover everything has no short proof. */
 LOOM_TEST(syntax_limits, cases_that_cover_by_counting) {
     enum {
@@ -181,7 +194,10 @@ LOOM_TEST(syntax_limits, cases_that_cover_by_counting) {
             }
         }
     }
-    check_limit(&t, LOOM_E_LIMIT, "checking took more than");
+    compiled c = compile_text(t.b.data);
+    LOOM_CHECK_EQ_INT(c.diagnostics.at[0].span.column, 26 + 6 * CELLS);
+    compiled_free(&c);
+    check_limit(&t, LOOM_E_LIMIT, "checking took more than 4000000 steps: whether the cases of this `match` cover");
 }
 
 LOOM_TEST(syntax_limits, instances) {

@@ -12,9 +12,9 @@
  * another, one for each scalar leaf of the entry's parameters (or of its result): a tuple is several values, an array
  * of tuples several arrays, a stream an array. Literals without suffix have whatever type is needed.
  *
- * Threads: one at a time. Ownership: blocks live in an arena and point into the text of the file; values are
- * references of their own. Errors: LOOM_E_DATA with file, line and column. Texts are anybody's: nesting is that of the
- * type asked for, sizes are checked against a limit before anything is allocated.
+ * Threads: one at a time. Ownership: blocks live in an arena, but for their regular expressions, and point into the
+ * text of the file; values are references of their own. Errors: LOOM_E_DATA with file, line and column. Texts are
+ * anybody's: nesting is that of the type asked for, sizes are checked against a limit before anything is allocated.
  */
 #ifndef LOOM_CLIENT_TESTING_H
 #define LOOM_CLIENT_TESTING_H
@@ -38,21 +38,36 @@ typedef enum loom_testing_outcome {
     LOOM_TESTING_ERROR   /* `error: regex` */
 } loom_testing_outcome;
 
+/* Limits of a regular expression. regcomp recurses over brackets (a kilobyte of stack each) and writes repetitions out
+ * (`((a{9}){9}){9}` as 729 characters), matching takes memory by the square of that, and messages have
+ * 1000 characters. Refused too, since their time is exponential: repetitions of what may be empty, references back. */
+#define LOOM_TESTING_MAX_REGEX       1000
+#define LOOM_TESTING_MAX_REGEX_DEPTH 50
+typedef struct loom_testing_regex loom_testing_regex;
+
 typedef struct loom_testing_case {
     loom_span span;                  /* of the word `input` */
     const char *name;                /* "in quotes" before it, or NULL */
     bool random;                     /* `input` has types */
+    bool compiled;                   /* `compiled input`: too much for an interpreter */
     const char *skipped;             /* why it is not run, or NULL */
     loom_testing_text input, output; /* from within the braces */
     loom_testing_outcome outcome;
-    const char *error; /* regular expression, "": any */
+    const loom_testing_regex *error; /* LOOM_TESTING_ERROR */
 } loom_testing_case;
+
+typedef struct loom_testing_entry {
+    const char *name;
+    loom_span span;
+} loom_testing_entry;
 
 typedef struct loom_testing_block {
     loom_span span;
-    const char **entries; /* `main` where none is named */
+    loom_testing_entry *entries; /* `main` where none is named */
     uint32_t n_entries;
-    const char *error; /* not NULL: the program must not compile, with this error */
+    const loom_testing_regex *error;     /* not NULL: the program must not compile, with this error; the only block */
+    const loom_testing_regex **warnings; /* `warning: regex`: what the compiler warns of */
+    uint32_t n_warnings;
     loom_testing_case *cases;
     uint32_t n_cases;
 } loom_testing_block;
@@ -60,25 +75,34 @@ typedef struct loom_testing_block {
 typedef struct loom_testing_blocks {
     loom_testing_block *at;
     uint32_t count;
+    loom_testing_regex *regexes; /* all that are compiled */
 } loom_testing_blocks;
 
 /* All blocks of a text. `name` and `text` must outlive them. */
 LOOM_MUST_USE loom_status *loom_testing_parse(loom_arena *arena, const char *name, const char *text, size_t length,
                                               loom_testing_blocks *blocks);
 
-/* Values of these types, up to the closing brace: values[i] has the leaves of types[i]. `bytes` bounds each leaf. */
+void loom_testing_free(loom_testing_blocks *blocks);
+/* Does a text have what the expression says? "" fits any. */
+bool loom_testing_fits(const loom_testing_regex *regex, const char *text);
+const char *loom_testing_regex_text(const loom_testing_regex *regex);
+loom_span loom_testing_regex_span(const loom_testing_regex *regex);
+
+/* Values of these types, up to the closing brace: values[i] has the leaves of types[i]. `bytes` bounds all of them
+ * together. `names`, or NULL: of the parameters, for notes of errors. */
 LOOM_MUST_USE loom_status *loom_testing_read(loom_testing_text text, const loom_program *p, uint32_t n,
-                                             const loom_type_id *types, uint64_t bytes, loom_value **values);
+                                             const loom_type_id *types, const char *const *names, uint64_t bytes,
+                                             loom_value **values);
 /* The same from a list of types, `[100]i32 f64`, filled at random: whole ranges of integers, floats from 0 to 1. Equal
  * seeds give equal values. */
 LOOM_MUST_USE loom_status *loom_testing_random(loom_testing_text text, const loom_program *p, uint32_t n,
-                                               const loom_type_id *types, uint64_t bytes, uint64_t seed,
-                                               loom_value **values);
+                                               const loom_type_id *types, const char *const *names, uint64_t bytes,
+                                               uint64_t seed, loom_value **values);
 
 /* As Futhark's: a float may be off by 0.002 of the largest magnitude of its array, or of 1 where that is smaller. */
 #define LOOM_TESTING_TOLERANCE 0.002
-/* NULL where `found` is what is expected: shapes and integers exactly, floats within the tolerance (0: equal), NaN
- * where NaN is. Else what differs first, in words; malloc'ed. */
+/* NULL where `found` is what is expected: shapes and integers exactly, floats within the tolerance (0: bit by
+ * bit), NaN where NaN is. Else what differs first, in words; malloc'ed. */
 char *loom_testing_difference(const loom_value *expected, const loom_value *found, double tolerance);
 
 #endif
