@@ -30,14 +30,14 @@ typedef struct evaluation {
     loom_arena *arena;   /* what is worked out beforehand */
     loom_arena *scratch; /* of a plan that is being made; NULL outside */
     heap heap;
-    slot *env;               /* by node; functions do not recurse, so each node has one value at a time */
-    const type_info **types; /* by type; NULL until asked for */
+    slot *env;                   /* by node; functions do not recurse, so each node has one value at a time */
+    const type_info **types;     /* by type; NULL until asked for */
     struct named_leaves *leaves; /* by type: what its columns are called; NULL until asked for */
-    body_code *bodies;       /* by body */
-    bool *last;              /* by operand entry: the last use of a value of an object type */
-    bool *any_last;          /* by node: one of its operands is */
-    uint64_t work;           /* scalar evaluations */
-    uint64_t turns;          /* of loops, and elements that bodies ran on */
+    body_code *bodies;           /* by body */
+    bool *last;                  /* by operand entry: the last use of a value of an object type */
+    bool *any_last;              /* by node: one of its operands is */
+    uint64_t work;               /* scalar evaluations */
+    uint64_t turns;              /* of loops, and elements that bodies ran on */
     uint64_t work_limit;
     uint64_t steps;
     uint64_t random;        /* state of the generator for splits; 0: none */

@@ -173,6 +173,7 @@ static bool loop_test(vec *v, loop_build *b, val *states) {
     uint64_t used = 0;
     for (uint32_t i = 0; i < b->initial.n; i++) used |= b->masks[i];
     g.guard = vec_unguarded(v, used);
+    if (!vec_guard_is_exact(v, g.guard, 0)) return vec_refuse(v, b->node, VEC_UNLIKE_ROWS);
     if (g.guard && !vec_emit_compute(v, b->node, build_test, &g, &g.test)) return false;
     return vec_canonical(v, b->node, &g.test.at[0], 0, &b->test);
 }

@@ -297,12 +297,30 @@ uint64_t vec_unguarded(const vec *v, uint64_t used) {
     return mask;
 }
 
+/* Whether what is asked of a level is if any of its rows has points. */
+static bool asks_any_row(vec *v, uint32_t i, uint64_t used) {
+    return vec_is_segmented(v, vec_level_extent(v, i)) && !(vec_close_mask(v, used) & vec_parent_mask(v, i));
+}
+
 /* A segmented level has points for those that are used if the row has; or, if they have nothing to do with the rows, if
  * any row has. */
 static loom_lexpr_id points_of_level(vec *v, uint32_t i, uint64_t used) {
     extent e = vec_level_extent(v, i);
-    if (vec_is_segmented(v, e) && !(vec_close_mask(v, used) & vec_parent_mask(v, i))) return vec_x_total(v, e.axis);
-    return vec_x_extent(v, e);
+    return asks_any_row(v, i, used) ? vec_x_total(v, e.axis) : vec_x_extent(v, e);
+}
+
+/* Two levels over the same outer one may both have rows with points, and no row where both have: then the condition
+ * says that the body runs though it never does. */
+bool vec_guard_is_exact(vec *v, uint64_t mask, uint64_t used) {
+    for (uint32_t i = 0; i < MAX_LEVELS; i++) {
+        if (!(mask >> i & 1) || !asks_any_row(v, i, used)) continue;
+        for (uint32_t j = i + 1; j < MAX_LEVELS; j++) {
+            if (!(mask >> j & 1) || !asks_any_row(v, j, used)) continue;
+            uint64_t of_i = vec_parent_mask(v, i), of_j = vec_parent_mask(v, j);
+            if ((of_i & of_j) && !(of_j >> i & 1)) return false;
+        }
+    }
+    return true;
 }
 
 loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask, uint64_t used) {
@@ -398,7 +416,9 @@ static bool build_body(vec *v, piece *p, uint64_t *used) {
     *used = vec_close_mask(v, vec_used_levels(v, m.n_exprs));
     uint64_t guard = ok && can_trap(v, m.n_exprs) ? vec_unguarded(v, *used) : 0;
     v->depth = depth;
-    if (guard) {
+    if (guard && !vec_guard_is_exact(v, guard, *used)) {
+        ok = vec_refuse(v, p->node, VEC_UNLIKE_ROWS);
+    } else if (guard) {
         vec_op_end(v);
         vec_forget_exprs(v, m);
         vec_op_begin(v);
@@ -635,7 +655,8 @@ bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, l
     bool ok = check_body(v, build, argument, &n_results, results);
     uint64_t used = vec_used_levels(v, m.n_exprs);
     uint64_t guard = ok ? vec_unguarded(v, used) : 0;
-    if (guard) {
+    if (guard && !vec_guard_is_exact(v, guard, used)) ok = vec_refuse(v, n, VEC_UNLIKE_ROWS);
+    if (guard && ok) {
         loom_lexpr_id filled = vec_guard_condition(v, guard, used);
         loom_lexpr_id empty = vec_x_prim(v, LOOM_PRIM_NOT, LOOM_BOOL, &filled, LOOM_NONE);
         if (n_results) results[0] = vec_x_prim2(v, LOOM_PRIM_OR, empty, results[0]);

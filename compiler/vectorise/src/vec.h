@@ -298,6 +298,8 @@ bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, l
 /* Levels of the context that are not in `used` and may be empty; and the condition that none of them is. */
 uint64_t vec_unguarded(const vec *v, uint64_t used);
 loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask, uint64_t used);
+bool vec_guard_is_exact(vec *v, uint64_t mask, uint64_t used);
+#define VEC_UNLIKE_ROWS "what may fail inside of rows of two kinds that differ in length, and depends on neither"
 typedef struct op_axes {
     uint32_t n;
     uint32_t level[MAX_LEVELS];

@@ -301,6 +301,11 @@ static bool any_in_place(const loom_run *run) {
     return false;
 }
 
+/* Lengths that are computed are known when they have been: a chunk that was too long for memory may be tried again. */
+static bool is_too_long(const loom_run *run, const loom_status *status, int64_t n) {
+    return loom_status_code(status) == LOOM_E_MEMORY && n > 1 && !run->spoilt && !run->inputs_may_go;
+}
+
 loom_status *loom_run_compiled(loom_run *run, loom_value *const *streams, int64_t count, int64_t first,
                                loom_value **pending) {
     LOOM_TRY(loom_run_prepare(run));
@@ -313,6 +318,11 @@ loom_status *loom_run_compiled(loom_run *run, loom_value *const *streams, int64_
         if (left > 0) status = choose_length(run, streams, from == 0, left, &length);
         int64_t n = length < left ? length : left;
         if (!status) status = run_chunk(run, streams, from, n, first, pending);
+        while (is_too_long(run, status, n)) {
+            loom_status_free(status);
+            n /= 2;
+            status = run_chunk(run, streams, from, n, first, pending);
+        }
         if (status) {
             if (from > 0 && any_in_place(run)) run->spoilt = true;
             return status;

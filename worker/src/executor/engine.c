@@ -82,6 +82,7 @@ loom_status *loom_engine_create(loom_executor *executor, const loom_plan *plan, 
     made->of_chunk = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->of_chunk);
     made->lists = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->lists);
     made->per_element = loom_xcalloc((size_t)plan->n_extents + 1, sizeof *made->per_element);
+    for (uint32_t e = 0; e < plan->n_extents; e++) made->per_element[e] = -1;
     made->ffts = loom_xcalloc((size_t)plan->n_ffts + 1, sizeof *made->ffts);
     made->ffts_stale = true;
     made->first = aligned_small(ALIGNMENT, sizeof *made->first);
@@ -383,7 +384,7 @@ uint64_t loom_engine_peak(const loom_engine *engine, uint32_t from, uint32_t to,
     probe.extents = loom_xcalloc((size_t)plan->n_extents + 1, sizeof *probe.extents);
     for (uint32_t e = 0; e < plan->n_extents; e++) {
         probe.extents[e] = plan->extents[e].kind == LOOM_EXTENT_CHUNK ? count : engine->extents[e];
-        if (plan->extents[e].kind == LOOM_EXTENT_SEGMENTED && engine->per_element[e] > 0) {
+        if (plan->extents[e].kind == LOOM_EXTENT_SEGMENTED && engine->per_element[e] >= 0) {
             double expected = engine->per_element[e] * (double)count;
             probe.extents[e] = expected < 0x1p62 ? (int64_t)expected + 1 : INT64_MAX / 2;
         }

@@ -52,7 +52,7 @@ typedef struct loom_engine {
     loom_block *blocks;  /* by buffer: storage owned by the engine; data may be borrowed instead */
     bool *of_chunk;      /* by buffer: storage was allocated by an action of the chunk, and ends with it */
     int64_t *lists;      /* by buffer of lengths that come in: how many there are */
-    double *per_element; /* by segmented extent: its total for each element of a chunk, as far as is known */
+    double *per_element; /* by segmented extent: its total for each element of a chunk, -1: not known */
     int n_threads;
     loom_thread *threads;
     int64_t *first; /* LOOM_STORE_FIRST; aligned as all buffers are */

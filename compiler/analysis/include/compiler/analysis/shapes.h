@@ -32,8 +32,8 @@ bool loom_shapes_uniform(const loom_shapes *shapes, loom_node_id node);
 /* What is claimed of a level of one leaf. Equal descriptors: see above. */
 typedef struct loom_shape_level {
     uint32_t descriptor; /* LOOM_NO_DESCRIPTOR: nothing is known */
-    int64_t constant; /* the extent; -1: it is none */
-    bool rows_differ; /* lists of this level may have different lengths within one value */
+    int64_t constant;    /* the extent; -1: it is none */
+    bool rows_differ;    /* lists of this level may have different lengths within one value */
 } loom_shape_level;
 loom_shape_level loom_shapes_level(const loom_shapes *shapes, loom_node_id node, uint32_t leaf, uint32_t level);
 /* "[14][%3]f64": constants, the node that gives an extent, "?n" for an unknown one, "*" where rows differ; a tuple as

@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 
 /* Shown what happens: a body that begins, each value that is made in it (not parameters), and its end, unless it fails.
- * Bodies that are one primitive, given to folds and the like, are not shown, nor are bodies that run on many elements at
- * once (one_by_one). */
+ * Bodies that are one primitive, given to folds and the like, are not shown, nor are bodies that run on many elements
+ * at once (one_by_one). */
 typedef struct loom_interp_observer {
     void *user;
     void (*enter)(void *user, loom_body_id body);
