@@ -2,7 +2,7 @@
  *
  * Streams that are traversed together are cut at equal places: where any of them begins a new segment, and every
  * `block` elements from there. Segments in which all streams have equal shapes and equal constants are one class: one
- * plan, and on a worker one accumulator, serve them all. Blocks are numbered without being listed.
+ * plan serves them all. Blocks are numbered without being listed.
  */
 #ifndef LOOM_DAEMON_BLOCKS_H
 #define LOOM_DAEMON_BLOCKS_H
