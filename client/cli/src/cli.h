@@ -34,6 +34,7 @@ loom_status *cli_test(const cli_call *call);
 loom_status *cli_fmt(const cli_call *call);
 loom_status *cli_explain(const cli_call *call);
 loom_status *cli_status(const cli_call *call);
+loom_status *cli_cache(const cli_call *call);
 loom_status *cli_cancel(const cli_call *call);
 loom_status *cli_workers(const cli_call *call);
 

@@ -21,6 +21,7 @@ const cli_command cli_commands[] = {
     {"check", cli_check, "look for errors in a Weft program"},
     {"fmt", cli_fmt, "lay out a Weft program"},
     {"explain", cli_explain, "show what the compiler makes of a Weft program"},
+    {"cache", cli_cache, "look at, check or empty the cache of object code"},
     {"status", cli_status, "list the jobs of a daemon"},
     {"cancel", cli_cancel, "cancel a job"},
     {"workers", cli_workers, "list the workers of a daemon"},

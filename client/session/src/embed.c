@@ -177,15 +177,15 @@ void loom_embed_remove(loom_session *s) {
 
 /* ---- processes ---- */
 
+char *loom_session_cache(void) {
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (xdg && xdg[0] == '/') return loom_xprintf("%s/gridloom", xdg);
+    return home && home[0] == '/' ? loom_xprintf("%s/.cache/gridloom", home) : NULL;
+}
+
 /* Object code outlives a session where there is a home for it. */
 static char *cache_folder(const loom_session *s) {
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char *path = NULL;
-    if (xdg && xdg[0] == '/') {
-        path = loom_xprintf("%s/gridloom", xdg);
-    } else if (home && home[0] == '/') {
-        path = loom_xprintf("%s/.cache/gridloom", home);
-    }
+    char *path = loom_session_cache();
     loom_status *status = path ? loom_make_directories(path, 0700) : NULL;
     if (path && !status && access(path, W_OK) == 0) return path;
     loom_status_free(status);

@@ -1,8 +1,12 @@
 #include "cache.h"
 #include "common/buffer.h"
 #include "common/file.h"
+#include "compiler/driver/cache_folder.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +19,8 @@ static const char magic[8] = "loomobj2";
 enum {
     HEADER = sizeof magic + 32
 };
+
+#define SUFFIX ".stage"
 
 struct loom_cache {
     char *folder, *path;
@@ -45,7 +51,7 @@ loom_cache *loom_cache_open(const char *folder, loom_hash key) {
     loom_cache *c = loom_xcalloc(1, sizeof *c);
     c->folder = loom_xstrdup(folder);
     c->key = key;
-    c->path = loom_xprintf("%s/%s.stage", folder, name);
+    c->path = loom_xprintf("%s/%s" SUFFIX, folder, name);
     char *lock = loom_xprintf("%s/%s.lock", folder, name);
     c->lock = open(lock, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
     free(lock);
@@ -62,26 +68,34 @@ void loom_cache_close(loom_cache *c) {
 }
 
 /* The key too, so that an entry under another's name is none. */
-static void sum_of(const loom_cache *c, const void *bytes, size_t length, char text[33]) {
+static void sum_of(loom_hash key, const void *bytes, size_t length, char text[33]) {
     loom_hasher *hasher = loom_hasher_create();
-    loom_hasher_add(hasher, &c->key, sizeof c->key);
+    loom_hasher_add(hasher, &key, sizeof key);
     loom_hasher_add(hasher, bytes, length);
     loom_hash_text(loom_hasher_end(hasher), text);
 }
 
+/* The bytes of an entry that is whole and ours; data is malloc'ed. */
+static bool read_entry(const char *path, loom_hash key, char **data, size_t *length) {
+    char sum[33];
+    struct stat s;
+    *data = NULL;
+    if (lstat(path, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != geteuid()) return false;
+    loom_status *status = loom_file_read(path, LOOM_CACHE_BYTES, data, length);
+    bool sound = !status && *length > HEADER && memcmp(*data, magic, sizeof magic) == 0;
+    loom_status_free(status);
+    if (!sound) return false;
+    sum_of(key, *data + HEADER, *length - HEADER, sum);
+    return memcmp(*data + sizeof magic, sum, 32) == 0;
+}
+
 bool loom_cache_get(loom_cache *c, loom_arena *arena, loom_compile_reply **reply) {
-    char *data = NULL, sum[33];
+    char *data;
     size_t length = 0;
     struct stat s;
     if (lstat(c->path, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != geteuid()) return false;
-    loom_status *status = loom_file_read(c->path, LOOM_CACHE_BYTES, &data, &length);
-    bool sound = !status && length > HEADER && memcmp(data, magic, sizeof magic) == 0;
-    if (sound) {
-        sum_of(c, data + HEADER, length - HEADER, sum);
-        sound = memcmp(data + sizeof magic, sum, 32) == 0;
-    }
-    loom_status_free(status);
-    status = sound ? loom_compile_reply_decode(arena, data + HEADER, length - HEADER, reply) : NULL;
+    bool sound = read_entry(c->path, c->key, &data, &length);
+    loom_status *status = sound ? loom_compile_reply_decode(arena, data + HEADER, length - HEADER, reply) : NULL;
     sound = sound && !status && !(*reply)->error;
     loom_status_free(status);
     free(data);
@@ -127,6 +141,11 @@ static size_t list_entries(const char *folder, entry **entries, uint64_t *total)
     return n;
 }
 
+static void free_entries(entry *entries, size_t n) {
+    for (size_t i = 0; i < n; i++) free(entries[i].path);
+    free(entries);
+}
+
 /* Down to nine tenths, so that not every new entry scans and removes. Locks are empty and go with what is oldest. */
 static void shrink(const char *folder) {
     entry *entries;
@@ -138,8 +157,7 @@ static void shrink(const char *folder) {
             if (unlink(entries[i].path) == 0) total -= entries[i].bytes;
         }
     }
-    for (size_t i = 0; i < n; i++) free(entries[i].path);
-    free(entries);
+    free_entries(entries, n);
 }
 
 void loom_cache_put(loom_cache *c, const loom_compile_reply *reply) {
@@ -148,7 +166,7 @@ void loom_cache_put(loom_cache *c, const loom_compile_reply *reply) {
     loom_status *status = loom_compile_reply_encode(reply, &bytes, &length);
     if (!status) {
         loom_buffer file = {0};
-        sum_of(c, bytes, length, sum);
+        sum_of(c->key, bytes, length, sum);
         loom_buffer_append(&file, magic, sizeof magic);
         loom_buffer_append(&file, sum, 32);
         loom_buffer_append(&file, bytes, length);
@@ -159,4 +177,80 @@ void loom_cache_put(loom_cache *c, const loom_compile_reply *reply) {
     /* A cache that cannot be written costs time alone. */
     loom_status_free(status);
     shrink(c->folder);
+}
+
+/* ---- for who keeps the folder ---- */
+
+/* The key that a path is named by; false: it is no entry's. */
+static bool key_of(const char *path, loom_hash *key) {
+    const char *name = strrchr(path, '/') + 1;
+    unsigned long long high, low;
+    int end = 0;
+    if (strlen(name) != 32 + strlen(SUFFIX) || strcmp(name + 32, SUFFIX) != 0) return false;
+    if (sscanf(name, "%16llx%16llx%n", &high, &low, &end) != 2 || end != 32) return false;
+    *key = (loom_hash){high, low};
+    return true;
+}
+
+static loom_status *check_folder(const char *folder, bool *there) {
+    struct stat s;
+    *there = lstat(folder, &s) == 0;
+    if (!*there && errno == ENOENT) return NULL;
+    if (!*there) return loom_error_errno(LOOM_E_NOINPUT, errno, "cannot look at %s", folder);
+    if (is_private(folder)) return NULL;
+    return loom_status_note(loom_error(LOOM_E_DENIED, "%s is not a folder of yours alone", folder),
+                            "hint: object code is taken from folders with mode 0700 only");
+}
+
+typedef bool (*visit)(const entry *e, loom_hash key); /* whether the entry is fine */
+
+static loom_status *visit_entries(const char *folder, visit look, loom_cache_stat *stat) {
+    *stat = (loom_cache_stat){.most = LOOM_CACHE_BYTES};
+    bool there;
+    LOOM_TRY(check_folder(folder, &there));
+    if (!there) return NULL;
+    entry *entries;
+    uint64_t total;
+    size_t n = list_entries(folder, &entries, &total);
+    for (size_t i = 0; i < n; i++) {
+        loom_hash key;
+        if (!key_of(entries[i].path, &key)) continue;
+        int64_t used = entries[i].used.tv_sec;
+        stat->entries++;
+        stat->bytes += entries[i].bytes;
+        if (!stat->used_first || used < stat->used_first) stat->used_first = used;
+        if (used > stat->used_last) stat->used_last = used;
+        if (look && !look(&entries[i], key)) stat->broken++;
+    }
+    free_entries(entries, n);
+    return NULL;
+}
+
+static bool is_sound(const entry *e, loom_hash key) {
+    char *data;
+    size_t length = 0;
+    bool sound = read_entry(e->path, key, &data, &length);
+    free(data);
+    if (!sound) unlink(e->path);
+    return sound;
+}
+
+static bool remove_entry(const entry *e, loom_hash key) {
+    (void)key;
+    return unlink(e->path) == 0 || errno == ENOENT;
+}
+
+loom_status *loom_cache_look(const char *folder, loom_cache_stat *stat) {
+    return visit_entries(folder, NULL, stat);
+}
+
+loom_status *loom_cache_verify(const char *folder, loom_cache_stat *stat) {
+    return visit_entries(folder, is_sound, stat);
+}
+
+/* Locks stay: somebody may hold one. They are empty, and go with what is oldest. */
+loom_status *loom_cache_clear(const char *folder, loom_cache_stat *stat) {
+    LOOM_TRY(visit_entries(folder, remove_entry, stat));
+    if (!stat->broken) return NULL;
+    return loom_error(LOOM_E_IO, "%" PRIu64 " entries of %s could not be removed", stat->broken, folder);
 }

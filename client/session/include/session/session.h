@@ -57,6 +57,8 @@ LOOM_MUST_USE loom_status *loom_session_open(const loom_session_options *options
 /* Cancels what runs, takes an embedded daemon and its workers down (within 2 s), removes folders. NULL is fine. Values
  * of results stay valid. */
 void loom_session_close(loom_session *session);
+/* The folder of object code that embedded daemons share, malloc'ed; NULL where there is no home for it. */
+char *loom_session_cache(void);
 bool loom_session_interrupted(const loom_session *session); /* a signal has come. Any thread. */
 
 /* ---- jobs ---- */
