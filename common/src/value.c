@@ -165,6 +165,17 @@ loom_status *loom_value_check(const loom_value *value) {
     return NULL;
 }
 
+int64_t loom_leaf_length(const loom_leaf *leaf, uint32_t level, int64_t list) {
+    return leaf->extents[level] == LOOM_IRREGULAR ? leaf->lengths[level][list] : leaf->extents[level];
+}
+
+int64_t loom_leaf_count_within(const loom_leaf *leaf, uint32_t level, int64_t lists) {
+    if (leaf->extents[level] != LOOM_IRREGULAR) return lists * leaf->extents[level];
+    int64_t sum = 0;
+    for (int64_t i = 0; i < lists; i++) sum += leaf->lengths[level][i];
+    return sum;
+}
+
 const loom_leaf *loom_value_find(const loom_value *value, const char *name) {
     for (uint32_t i = 0; i < value->n_leaves; i++) {
         if (strcmp(value->leaves[i].name, name) == 0) return &value->leaves[i];
@@ -173,10 +184,6 @@ const loom_leaf *loom_value_find(const loom_value *value, const char *name) {
 }
 
 /* ---- slice ---- */
-
-static int64_t outer_length(const loom_leaf *leaf) {
-    return leaf->extents[0] == LOOM_IRREGULAR ? leaf->lengths[0][0] : leaf->extents[0];
-}
 
 static loom_status *copy_range(const void *from, int64_t first, int64_t count, size_t size, const char *what,
                                void **to) {
@@ -219,9 +226,9 @@ loom_status *loom_value_slice(const loom_value *value, int64_t from, int64_t to,
     for (uint32_t i = 0; i < value->n_leaves; i++) {
         const loom_leaf *leaf = &value->leaves[i];
         if (leaf->depth == 0) return loom_error(LOOM_E_INTERNAL, "slice of scalar '%s'", leaf->name);
-        if (from < 0 || to < from || to > outer_length(leaf)) {
+        if (from < 0 || to < from || to > loom_leaf_length(leaf, 0, 0)) {
             return loom_error(LOOM_E_INTERNAL, "slice [%lld, %lld) of '%s', which has %lld elements", (long long)from,
-                              (long long)to, leaf->name, (long long)outer_length(leaf));
+                              (long long)to, leaf->name, (long long)loom_leaf_length(leaf, 0, 0));
         }
     }
     loom_value *made;
@@ -238,13 +245,6 @@ loom_status *loom_value_slice(const loom_value *value, int64_t from, int64_t to,
 }
 
 /* ---- concat ---- */
-
-static int64_t lists_within(const loom_leaf *leaf, uint32_t k, int64_t lists) {
-    if (leaf->extents[k] != LOOM_IRREGULAR) return lists * leaf->extents[k];
-    int64_t sum = 0;
-    for (int64_t i = 0; i < lists; i++) sum += leaf->lengths[k][i];
-    return sum;
-}
 
 /* What leaf `index` of the joined value looks like at one level, given how many lists each part has there (`lists`).
  * A part without lists there says nothing about their extent. */
@@ -275,7 +275,7 @@ static loom_status *join_lengths(loom_value *const *parts, size_t n, uint32_t in
     for (size_t p = 0; p < n; p++) {
         const loom_leaf *leaf = &parts[p]->leaves[index];
         for (int64_t i = 0; i < lists[p]; i++) {
-            *at++ = leaf->extents[k] == LOOM_IRREGULAR ? leaf->lengths[k][i] : leaf->extents[k];
+            *at++ = loom_leaf_length(leaf, k, i);
         }
     }
     return NULL;
@@ -289,7 +289,7 @@ static loom_status *join_leaf(loom_value *const *parts, size_t n, uint32_t index
     joined->depth = like->depth;
     joined->n_lengths[0] = 1;
     for (size_t p = 0; p < n; p++) {
-        lists[p] = outer_length(&parts[p]->leaves[index]);
+        lists[p] = loom_leaf_length(&parts[p]->leaves[index], 0, 0);
         if (__builtin_add_overflow(joined->extents[0], lists[p], &joined->extents[0])) {
             return loom_error(LOOM_E_LIMIT, "joined column '%s' has more than 2^63 elements", like->name);
         }
@@ -301,7 +301,7 @@ static loom_status *join_leaf(loom_value *const *parts, size_t n, uint32_t index
         }
         joined->extents[k] = joined_extent(parts, n, index, k, lists);
         if (joined->extents[k] == LOOM_IRREGULAR) LOOM_TRY(join_lengths(parts, n, index, k, lists, joined));
-        for (size_t p = 0; p < n; p++) lists[p] = lists_within(&parts[p]->leaves[index], k, lists[p]);
+        for (size_t p = 0; p < n; p++) lists[p] = loom_leaf_count_within(&parts[p]->leaves[index], k, lists[p]);
     }
     size_t size = loom_dtype_size(like->dtype);
     int64_t bytes = 0;

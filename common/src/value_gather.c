@@ -62,7 +62,7 @@ static loom_status *copy_rows(const gathering *g, const void *from, size_t size,
 
 static loom_status *gather_levels(gathering *g, loom_leaf *to) {
     const loom_leaf *from = g->from;
-    int64_t lists = from->extents[0] == LOOM_IRREGULAR ? from->lengths[0][0] : from->extents[0], mine = g->n;
+    int64_t lists = loom_leaf_length(from, 0, 0), mine = g->n;
     for (uint32_t k = 1; k < from->depth; k++) {
         level_lists l;
         LOOM_TRY(open_level(from, k, lists, &l));
@@ -105,7 +105,7 @@ static loom_status *gather_leaf(const loom_leaf *from, const int64_t *rows, int6
 
 static loom_status *check_rows(const loom_leaf *leaf, const int64_t *rows, int64_t n) {
     if (leaf->depth == 0) return loom_error(LOOM_E_INTERNAL, "elements of scalar '%s'", leaf->name);
-    int64_t length = leaf->extents[0] == LOOM_IRREGULAR ? leaf->lengths[0][0] : leaf->extents[0];
+    int64_t length = loom_leaf_length(leaf, 0, 0);
     for (int64_t i = 0; i < n; i++) {
         if (rows[i] >= 0 && rows[i] < length) continue;
         return loom_error(LOOM_E_INTERNAL, "element %lld of '%s', which has %lld", (long long)rows[i], leaf->name,

@@ -137,13 +137,10 @@ void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in) {
 /* ---- stages ---- */
 
 bool loom_stage_has_inputs(const loom_job_stage *stage) {
-    const loom_graph_stage *g = stage->graph;
-    loom_held_object **slots = stage->job->slots;
-    for (uint32_t i = 0; i < g->n_inputs; i++) {
-        if (!slots[g->inputs[i]]) return false;
+    for (uint32_t i = 0, slot; loom_stage_reads(stage->graph, i, &slot); i++) {
+        if (!stage->job->slots[slot]) return false;
     }
-    if (g->saves && !slots[g->saves]) return false;
-    return !g->spilled || (slots[g->spilled] && slots[g->batch]);
+    return true;
 }
 
 static loom_status *number_blocks(loom_job_stage *stage) {
@@ -239,13 +236,7 @@ void loom_job_stage_done(loom_job_stage *stage) {
     add_to_totals(stage, &job->totals);
     if (stage->ledger) note_pace(stage);
     uint32_t loop = job->loop_of_stage[stage->index];
-    const loom_graph_stage *g = stage->graph;
-    for (uint32_t i = 0; i < g->n_inputs; i++) loom_job_use_slot(job, g->inputs[i], loop);
-    if (g->saves) loom_job_use_slot(job, g->saves, loop);
-    if (g->spilled) {
-        loom_job_use_slot(job, g->spilled, loop);
-        loom_job_use_slot(job, g->batch, loop);
-    }
+    for (uint32_t i = 0, slot; loom_stage_reads(stage->graph, i, &slot); i++) loom_job_use_slot(job, slot, loop);
     loom_deferred_settle(job);
     loom_job_send_progress(job);
     loom_job_advance(job);

@@ -55,12 +55,8 @@ void loom_job_prepare_slots(loom_job *job) {
     job->slot_uses = loom_xcalloc((size_t)g->n_slots + 1, sizeof *job->slot_uses);
     job->loops = loom_xcalloc((size_t)g->n_loops + 1, sizeof *job->loops);
     for (uint32_t i = 0; i < g->n_stages; i++) {
-        const loom_graph_stage *stage = &g->stages[i];
-        for (uint32_t k = 0; k < stage->n_inputs; k++) add_reader(job, stage->inputs[k], job->loop_of_stage[i]);
-        if (stage->saves) add_reader(job, stage->saves, job->loop_of_stage[i]);
-        if (!stage->spilled) continue;
-        add_reader(job, stage->spilled, job->loop_of_stage[i]);
-        add_reader(job, stage->batch, job->loop_of_stage[i]);
+        for (uint32_t k = 0, slot; loom_stage_reads(&g->stages[i], k, &slot); k++)
+            add_reader(job, slot, job->loop_of_stage[i]);
     }
     for (uint32_t l = 0; l < g->n_loops; l++) {
         job->loops[l].graph = &g->loops[l];

@@ -227,18 +227,22 @@ LOOM_TEST(spills, it_is_given_up_where_it_costs_more_than_it_saves) {
     }
 }
 
+static void answer_error(bench *b, const loom_task *task, loom_code code, const char *message) {
+    answer a;
+    answer_begin(&a, task);
+    Wire__Status status = WIRE__STATUS__INIT;
+    status.code = code;
+    status.message = (char *)message;
+    a.done.status = &status;
+    loom_task_done(&b->d, task->worker, &a.done);
+}
+
 /* A full disk, say. */
 LOOM_TEST(spills, it_is_given_up_where_it_cannot_be_written) {
     bench *b = create(10);
     run_to_deltas(b);
     loom_task *task = next_delta(b);
-    answer a;
-    answer_begin(&a, task);
-    Wire__Status status = WIRE__STATUS__INIT;
-    status.code = LOOM_E_IO;
-    status.message = (char *)"no room";
-    a.done.status = &status;
-    loom_task_done(&b->d, task->worker, &a.done);
+    answer_error(b, task, LOOM_E_IO, "no room");
     LOOM_CHECK(!b->job->ending);
     check_given_up(b);
     bench_destroy(b);
@@ -249,13 +253,7 @@ LOOM_TEST(spills, it_is_given_up_where_an_element_fails) {
     bench *b = create(10);
     loom_task *task = bench_task(b->workers[0], WIRE__TASK_KIND__FOLD);
     LOOM_CHECK(task);
-    answer a;
-    answer_begin(&a, task);
-    Wire__Status status = WIRE__STATUS__INIT;
-    status.code = LOOM_E_RUNTIME;
-    status.message = (char *)"an index outside";
-    a.done.status = &status;
-    loom_task_done(&b->d, task->worker, &a.done);
+    answer_error(b, task, LOOM_E_RUNTIME, "an index outside");
     LOOM_CHECK(!b->job->ending);
     check_given_up(b);
     bench_destroy(b);

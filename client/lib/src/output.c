@@ -142,7 +142,7 @@ static void print_list(const loom_leaf *leaf, uint32_t k, int64_t *at, int64_t *
         ++*at;
         return;
     }
-    int64_t extent = leaf->extents[k] == LOOM_IRREGULAR ? leaf->lengths[k][list[k]] : leaf->extents[k];
+    int64_t extent = loom_leaf_length(leaf, k, list[k]);
     list[k]++;
     fputc('[', to);
     for (int64_t i = 0; i < extent; i++) {

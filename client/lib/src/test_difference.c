@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Length of list i of a level. */
-static int64_t length_of(const loom_leaf *leaf, uint32_t level, int64_t i) {
-    return leaf->extents[level] == LOOM_IRREGULAR ? leaf->lengths[level][i] : leaf->extents[level];
-}
-
 /* Level by level; *level is where they first differ, or the depth. A level without lists is like any other. */
 static bool same_shape(const loom_leaf *a, const loom_leaf *b, uint32_t *level, int64_t *list) {
     int64_t lists = 1;
@@ -24,8 +19,8 @@ static bool same_shape(const loom_leaf *a, const loom_leaf *b, uint32_t *level, 
             continue;
         }
         for (*list = 0; *list < lists; ++*list) {
-            if (length_of(a, *level, *list) != length_of(b, *level, *list)) return false;
-            below += length_of(a, *level, *list);
+            if (loom_leaf_length(a, *level, *list) != loom_leaf_length(b, *level, *list)) return false;
+            below += loom_leaf_length(a, *level, *list);
         }
         lists = below;
     }
@@ -98,8 +93,8 @@ static bool leaf_differs(const loom_leaf *expected, const loom_leaf *found, doub
         return true;
     }
     if (!same_shape(expected, found, &level, &list)) {
-        loom_buffer_printf(why, "expected length %" PRId64 ", found %" PRId64, length_of(expected, level, list),
-                           length_of(found, level, list));
+        loom_buffer_printf(why, "expected length %" PRId64 ", found %" PRId64, loom_leaf_length(expected, level, list),
+                           loom_leaf_length(found, level, list));
         if (level) loom_buffer_printf(why, ", in list %" PRId64 " of level %u", list, level + 1);
         return true;
     }

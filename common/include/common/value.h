@@ -55,6 +55,10 @@ LOOM_MUST_USE loom_status *loom_leaf_init(loom_leaf *leaf, const char *name, loo
 /* Product of extents times element size, or an error if negative or above INT64_MAX. */
 LOOM_MUST_USE loom_status *loom_bytes_of(loom_dtype dtype, uint32_t depth, const int64_t *extents, uint64_t *bytes);
 bool loom_leaf_is_regular(const loom_leaf *leaf);
+/* Of list `list` of a level; of list 0 of level 0: how many elements the leaf has. */
+int64_t loom_leaf_length(const loom_leaf *leaf, uint32_t level, int64_t list);
+/* How many lists, or scalars, are in the first `lists` lists of a level. */
+int64_t loom_leaf_count_within(const loom_leaf *leaf, uint32_t level, int64_t lists);
 /* Checks all invariants above (counts agree with lengths and data); for values that came from outside. */
 LOOM_MUST_USE loom_status *loom_value_check(const loom_value *value);
 const loom_leaf *loom_value_find(const loom_value *value, const char *name);

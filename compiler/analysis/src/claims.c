@@ -107,19 +107,12 @@ static uint64_t hash_level(const loom_leaf *leaf, uint32_t k, int64_t lists, boo
     *alike = true;
     *one = -1;
     for (int64_t i = 0; i < lists; i++) {
-        int64_t n = leaf->extents[k] == LOOM_IRREGULAR ? leaf->lengths[k][i] : leaf->extents[k];
+        int64_t n = loom_leaf_length(leaf, k, i);
         if (i && n != *one) *alike = false;
         *one = n;
         loom_hasher_add(h, &n, sizeof n);
     }
     return loom_hasher_end(h).low;
-}
-
-static int64_t lists_below(const loom_leaf *leaf, uint32_t k, int64_t lists) {
-    if (leaf->extents[k] != LOOM_IRREGULAR) return lists * leaf->extents[k];
-    int64_t sum = 0;
-    for (int64_t i = 0; i < lists; i++) sum += leaf->lengths[k][i];
-    return sum;
 }
 
 /* Equal descriptors under equal ones: equal extents, in this run of a body and those around it. */
@@ -149,7 +142,7 @@ static uint64_t look_at_leaf(watch *w, loom_node_id node, uint32_t i, const loom
         descriptors = mix(descriptors, claim.descriptor);
         if (known) compare_level(w, node, descriptors, extents);
         shape = mix(shape, extents);
-        lists = lists_below(leaf, k, lists);
+        lists = loom_leaf_count_within(leaf, k, lists);
     }
     return shape;
 }

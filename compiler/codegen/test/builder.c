@@ -121,6 +121,19 @@ static loom_lop empty_op(loom_lop_kind kind, const loom_axis_id *axes) {
                       .builtin = LOOM_PRIM_COUNT};
 }
 
+loom_axis_id b_segments(builder *b, loom_lvalue_id lengths, const loom_axis_id *axes) {
+    loom_axis a = {.kind = LOOM_AXIS_SEGMENTED, .lengths = lengths};
+    a.offsets = b_made(b, LOOM_I64, "offsets", axes);
+    a.total = b_made(b, LOOM_I64, "total", NO_AXES);
+    loom_lop op = empty_op(LOOM_LO_OFFSETS, axes);
+    op.n_args = 1;
+    op.args = &lengths;
+    op.n_results = 2;
+    op.results = (loom_lvalue_id[]){a.offsets, a.total};
+    loom_lifted_op(b->l, op);
+    return loom_lifted_axis(b->l, a);
+}
+
 loom_lop_id b_compute(builder *b, const loom_axis_id *axes, loom_lblock_id body, uint32_t n,
                       const loom_lvalue_id *results) {
     loom_lop op = empty_op(LOOM_LO_COMPUTE, axes);

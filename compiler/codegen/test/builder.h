@@ -55,6 +55,8 @@ loom_lblock_id b_operator(builder *b, loom_prim prim, loom_dtype dtype);
 /* A block without parameters that gives a constant. */
 loom_lblock_id b_neutral(builder *b, loom_dtype dtype, double value);
 
+/* The axis of rows of these lengths, which run over `axes`. */
+loom_axis_id b_segments(builder *b, loom_lvalue_id lengths, const loom_axis_id *axes);
 loom_lop_id b_compute(builder *b, const loom_axis_id *axes, loom_lblock_id body, uint32_t n,
                       const loom_lvalue_id *results);
 loom_lop_id b_reduce(builder *b, const loom_axis_id *axes, uint32_t position, loom_lblock_id body,

@@ -17,29 +17,6 @@ static loom_lvalue_id lengths_of(builder *b, uint32_t level, const loom_axis_id 
     return v;
 }
 
-static loom_axis_id segments(builder *b, loom_lvalue_id lengths, const loom_axis_id *axes, uint32_t n) {
-    loom_axis a = {.kind = LOOM_AXIS_SEGMENTED, .lengths = lengths};
-    a.offsets = b_made(b, LOOM_I64, "offsets", axes);
-    a.total = b_made(b, LOOM_I64, "total", NO_AXES);
-    loom_lop op = {.kind = LOOM_LO_OFFSETS,
-                   .n_axes = n,
-                   .axes = axes,
-                   .n_args = 1,
-                   .args = &lengths,
-                   .n_results = 2,
-                   .results = (loom_lvalue_id[]){a.offsets, a.total},
-                   .body = LOOM_NONE,
-                   .combine = LOOM_NONE,
-                   .ne = LOOM_NONE,
-                   .output = LOOM_NONE,
-                   .counter = LOOM_NONE,
-                   .test = LOOM_NONE,
-                   .site = LOOM_NONE,
-                   .builtin = LOOM_PRIM_COUNT};
-    loom_lifted_op(b->l, op);
-    return loom_lifted_axis(b->l, a);
-}
-
 static void bind(machine *m, int64_t *rows, int64_t *lists, double *data) {
     for (uint32_t k = 0; k < m->plan->n_buffers; k++) {
         const loom_plan_buffer *x = &m->plan->buffers[k];
@@ -54,9 +31,9 @@ LOOM_TEST(segments, levels) {
     builder b = b_open(LOOM_STAGE_TRAVERSAL);
     loom_axis_id c = b_chunk(&b);
     loom_lvalue_id rows = lengths_of(&b, 1, AXES(c));
-    loom_axis_id r = segments(&b, rows, AXES(c), 1);
+    loom_axis_id r = b_segments(&b, rows, AXES(c));
     loom_lvalue_id lists = lengths_of(&b, 2, AXES(c, r));
-    loom_axis_id s = segments(&b, lists, AXES(c, r), 2);
+    loom_axis_id s = b_segments(&b, lists, AXES(c, r));
     loom_lvalue_id x = b_column(&b, 0, LOOM_F64, AXES(c, r, s)), placed = b_made(&b, LOOM_F64, "placed", AXES(c, r, s)),
                    square = b_made(&b, LOOM_F64, "square", AXES(c, r, s)),
                    sums = b_made(&b, LOOM_F64, "sums", AXES(c, r)), most = b_made(&b, LOOM_F64, "most", AXES(c));
@@ -124,7 +101,7 @@ LOOM_TEST(segments, checked_loads) {
     builder b = b_open(LOOM_STAGE_TRAVERSAL);
     loom_axis_id c = b_chunk(&b);
     loom_lvalue_id rows = lengths_of(&b, 1, AXES(c));
-    loom_axis_id r = segments(&b, rows, AXES(c), 1);
+    loom_axis_id r = b_segments(&b, rows, AXES(c));
     loom_lvalue_id x = b_column(&b, 0, LOOM_F64, AXES(c, r)), at = b_column(&b, 1, LOOM_I64, AXES(c)),
                    checked = b_made(&b, LOOM_F64, "checked", AXES(c)), padded = b_made(&b, LOOM_F64, "padded", AXES(c));
     loom_lsite_id site = b_site(&b, "index {a} of {b}");

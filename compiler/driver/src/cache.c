@@ -75,12 +75,16 @@ static void sum_of(loom_hash key, const void *bytes, size_t length, char text[33
     loom_hash_text(loom_hasher_end(hasher), text);
 }
 
+static bool is_ours(const char *path) {
+    struct stat s;
+    return lstat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid();
+}
+
 /* The bytes of an entry that is whole and ours; data is malloc'ed. */
 static bool read_entry(const char *path, loom_hash key, char **data, size_t *length) {
     char sum[33];
-    struct stat s;
     *data = NULL;
-    if (lstat(path, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != geteuid()) return false;
+    if (!is_ours(path)) return false;
     loom_status *status = loom_file_read(path, LOOM_CACHE_BYTES, data, length);
     bool sound = !status && *length > HEADER && memcmp(*data, magic, sizeof magic) == 0;
     loom_status_free(status);
@@ -92,8 +96,7 @@ static bool read_entry(const char *path, loom_hash key, char **data, size_t *len
 bool loom_cache_get(loom_cache *c, loom_arena *arena, loom_compile_reply **reply) {
     char *data;
     size_t length = 0;
-    struct stat s;
-    if (lstat(c->path, &s) != 0 || !S_ISREG(s.st_mode) || s.st_uid != geteuid()) return false;
+    if (!is_ours(c->path)) return false;
     bool sound = read_entry(c->path, c->key, &data, &length);
     loom_status *status = sound ? loom_compile_reply_decode(arena, data + HEADER, length - HEADER, reply) : NULL;
     sound = sound && !status && !(*reply)->error;

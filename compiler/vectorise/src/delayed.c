@@ -120,7 +120,7 @@ closure *vec_new_closure(vec *v, closure_kind kind, const loom_node *n, frame *f
 static extent moved_extent(vec *v, extent e, uint32_t drop, uint32_t n_new) {
     if (!vec_is_segmented(v, e)) return e;
     if (vec_depends_on_own(v, e, drop)) return (extent){.axis = LOOM_NONE, .expr = LOOM_NONE};
-    uint32_t n = v->l->values[v->l->axes[e.axis].lengths].n_axes;
+    uint32_t n = vec_n_sources(v, e);
     source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)n + 1);
     for (uint32_t i = 0; i < n; i++) {
         s[i] = e.sources[i];
@@ -286,9 +286,9 @@ static val drop_level(vec *v, const val *like, index_step at) {
     return x;
 }
 
-/* Leaves of the pair without own axes have been made already and are not asked for again. */
 static index_step under_condition(vec *v, const loom_node *n, loom_lexpr_id e);
 
+/* Leaves of the pair without own axes have been made already and are not asked for again. */
 static bool pull_either(vec *v, const closure *c, index_step at, val *element) {
     for (uint32_t i = 0; i < c->operands[0].n && !at.checked; i++) {
         /* The two differ in length: what is in range of the one that is taken may not be of the other. */

@@ -571,7 +571,7 @@ bool vec_materialise(vec *v, const loom_node *n, val *x) {
 
 /* ---- canonical values and checks ---- */
 
-bool vec_copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value) {
+bool vec_read_all(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lop *op, op_axes *axes) {
     uint32_t depth = v->depth;
     loom_lexpr_id first = v->l->n_exprs, e = LOOM_NONE;
     leaf y = *x;
@@ -591,14 +591,21 @@ bool vec_copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, lo
     }
     loom_lblock_id body = loom_lifted_block(v->l, first, 0, NULL, 1, &e);
     loom_lexpr_id end = v->l->n_exprs;
-    op_axes axes = vec_order_axes(v, mask, depth);
+    *axes = vec_order_axes(v, mask, depth);
     v->depth = depth;
-    vec_place_axes(v, first, end, &axes);
+    vec_place_axes(v, first, end, axes);
+    *op = vec_plain_op(v, n, LOOM_LO_COMPUTE, axes);
+    op->body = body;
+    return true;
+}
+
+bool vec_copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value) {
+    loom_lop op;
+    op_axes axes;
+    if (!vec_read_all(v, n, x, mask, &op, &axes)) return false;
     *value = vec_new_value(v, n, x->dtype, &axes);
-    loom_lop op = vec_plain_op(v, n, LOOM_LO_COMPUTE, &axes);
     op.n_results = 1;
     op.results = value;
-    op.body = body;
     loom_lifted_op(v->l, op);
     return true;
 }

@@ -35,37 +35,17 @@ static bool total_axis(vec *v, const loom_node *n, const extent *own, extent *e)
 }
 
 static bool flatten_leaf(vec *v, const loom_node *n, const leaf *x, const extent *own, leaf *out) {
-    uint32_t depth = v->depth, n_own = x->n_own - 1;
-    leaf like = *x, y = *x;
+    uint32_t n_own = x->n_own - 1;
+    leaf like = *x;
     like.n_own = n_own;
     like.own = own;
-    uint64_t mask = vec_level_mask(v, x) | vec_level_mask(v, &like), all = mask;
-    loom_lexpr_id first = v->l->n_exprs, e = LOOM_NONE;
-    bool ok = vec_push_own(v, n, x->own, x->n_own);
-    for (uint32_t k = 0; ok && k < x->n_own; k++) {
-        y = vec_bind_level(v, &y, depth + k);
-        all |= UINT64_C(1) << (depth + k);
-    }
-    if (ok) {
-        vec_op_begin(v);
-        ok = vec_to_expr(v, &y, &e);
-        vec_op_end(v);
-    }
-    if (!ok) {
-        v->depth = depth;
-        return false;
-    }
-    loom_lblock_id body = loom_lifted_block(v->l, first, 0, NULL, 1, &e);
-    loom_lexpr_id end = v->l->n_exprs;
-    op_axes axes = vec_order_axes(v, all, depth), flat;
-    v->depth = depth;
-    if (!vec_value_axes(v, n, mask, n_own, own, &flat)) return false;
-    vec_place_axes(v, first, end, &axes);
+    uint64_t mask = vec_level_mask(v, x) | vec_level_mask(v, &like);
+    loom_lop op;
+    op_axes axes, flat;
+    if (!vec_read_all(v, n, x, mask, &op, &axes) || !vec_value_axes(v, n, mask, n_own, own, &flat)) return false;
     loom_lvalue_id value = vec_new_value(v, n, x->dtype, &flat);
-    loom_lop op = vec_plain_op(v, n, LOOM_LO_COMPUTE, &axes);
     op.n_results = 1;
     op.results = &value;
-    op.body = body;
     op.dense = true;
     loom_lifted_op(v->l, op);
     *out = vec_result_leaf(v, value, &flat, n_own, own);

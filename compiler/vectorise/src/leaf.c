@@ -48,26 +48,13 @@ bool vec_is_int(const leaf *x, int64_t *value) {
     return true;
 }
 
-static uint32_t extent_sources(const vec *v, extent e) {
-    if (e.axis == LOOM_NONE || v->l->axes[e.axis].kind != LOOM_AXIS_SEGMENTED) return 0;
-    return v->l->values[v->l->axes[e.axis].lengths].n_axes;
-}
-
-static bool same_sources(const vec *v, extent a, extent b) {
-    uint32_t n = extent_sources(v, a);
-    for (uint32_t i = 0; i < n; i++) {
-        if (a.sources[i].kind != b.sources[i].kind || a.sources[i].at != b.sources[i].at) return false;
-    }
-    return true;
-}
-
 bool vec_is_unknown(extent e) {
     return e.axis == LOOM_NONE && e.expr == LOOM_NONE;
 }
 
 bool vec_same_extent(const vec *v, extent a, extent b) {
     if (a.axis == LOOM_NONE && b.axis == LOOM_NONE) return a.expr != LOOM_NONE && a.expr == b.expr;
-    return a.axis == b.axis && same_sources(v, a, b);
+    return a.axis == b.axis && vec_same_rows(v, a, b);
 }
 
 /* The chunk of a traversal is never empty: a plan runs only where there are elements. */
@@ -92,7 +79,7 @@ static uint64_t levels_among(const source *s, uint32_t n) {
 /* Levels on which the elements depend, or how many there are. */
 uint64_t vec_level_mask(const vec *v, const leaf *x) {
     uint64_t mask = levels_among(x->kind == LEAF_VALUE ? x->sources : &x->at, n_sources(v, x));
-    for (uint32_t k = 0; k < x->n_own; k++) mask |= levels_among(x->own[k].sources, extent_sources(v, x->own[k]));
+    for (uint32_t k = 0; k < x->n_own; k++) mask |= levels_among(x->own[k].sources, vec_n_sources(v, x->own[k]));
     return vec_close_mask(v, mask);
 }
 
@@ -131,7 +118,7 @@ static const source *renamed_sources(vec *v, const renaming *r, const source *fr
 static void rename_extents(vec *v, const renaming *r, const extent *from, uint32_t n, extent *to) {
     for (uint32_t k = 0; k < n; k++) {
         to[k] = from[k];
-        uint32_t m = extent_sources(v, from[k]);
+        uint32_t m = vec_n_sources(v, from[k]);
         if (m) to[k].sources = renamed_sources(v, r, from[k].sources, m);
     }
 }

@@ -2,15 +2,21 @@
  *
  * A level or own axis of this kind stands on lengths, a value over other levels and axes. The lists of axes of
  * operations and values hold a segmented axis behind exactly the axes of its lengths (lifted.h); a context may have
- * more between or before, say a map around that the rows do not depend on: map (\k -> map (map (* k)) rows) ks levels
- * k, c, s; lengths of s over c; result over [k, c, s'] Then the lengths are repeated over the axes that there are, s'
- * has these, and a value over them is as dense as any.
+ * more between or before, say a map around that the rows do not depend on:
+ *
+ *     map (\k -> map (map (* k)) rows) ks  ->  levels k, c, s;  lengths of s over c;  result over [k, c, s']
+ *
+ * Then the lengths are repeated over the axes that there are, s' has these, and a value over them is as dense as any.
  */
 #include "vec.h"
 
 static uint32_t n_parents(const vec *v, loom_axis_id axis) {
     const loom_axis *a = &v->l->axes[axis];
     return a->kind == LOOM_AXIS_SEGMENTED ? v->l->values[a->lengths].n_axes : 0;
+}
+
+uint32_t vec_n_sources(const vec *v, extent e) {
+    return e.axis == LOOM_NONE ? 0 : n_parents(v, e.axis);
 }
 
 bool vec_is_segmented(const vec *v, extent e) {
@@ -25,7 +31,7 @@ bool vec_any_segmented(const vec *v, const extent *own, uint32_t n) {
 }
 
 bool vec_depends_on_own(const vec *v, extent e, uint32_t n) {
-    for (uint32_t i = 0; e.axis != LOOM_NONE && i < n_parents(v, e.axis); i++) {
+    for (uint32_t i = 0; i < vec_n_sources(v, e); i++) {
         if (e.sources[i].kind == FROM_OWN && e.sources[i].at < n) return true;
     }
     return false;
@@ -95,7 +101,7 @@ bool vec_push_level(vec *v, const loom_node *n, extent e) {
 }
 
 extent vec_own_as_level(vec *v, extent e, uint32_t base) {
-    uint32_t n = e.axis == LOOM_NONE ? 0 : n_parents(v, e.axis);
+    uint32_t n = vec_n_sources(v, e);
     source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)n + 1);
     for (uint32_t i = 0; i < n; i++) {
         s[i] = e.sources[i];

@@ -242,6 +242,8 @@ uint64_t vec_level_mask(const vec *v, const leaf *x);
 bool vec_maybe_empty(const vec *v, loom_axis_id axis);
 
 /* segment.c: axes whose extent differs from row to row */
+/* One for each axis of its lengths; 0 where it is not segmented. */
+uint32_t vec_n_sources(const vec *v, extent e);
 bool vec_is_segmented(const vec *v, extent e);
 bool vec_any_segmented(const vec *v, const extent *own, uint32_t n);
 /* Own axes whose extent depends on one of the first n. */
@@ -284,6 +286,11 @@ typedef struct open_block {
 open_block vec_block_open(vec *v);
 loom_lblock_id vec_block_close(vec *v, open_block b, uint32_t n_params, const loom_dtype *params, uint32_t n,
                                const loom_lexpr_id *results);
+typedef struct op_axes {
+    uint32_t n;
+    uint32_t level[MAX_LEVELS];
+    loom_axis_id axis[MAX_LEVELS];
+} op_axes;
 typedef bool (*builder)(vec *v, void *argument, val *result);
 /* Runs `build` inside an operation and makes what it gives manifest: COMPUTE operations, or views where those suffice.
  */
@@ -291,20 +298,18 @@ bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument,
 bool vec_materialise(vec *v, const loom_node *n, val *x);
 /* The value whose axes are exactly the context levels in `mask` (the chunk first), then the own axes in order. */
 bool vec_canonical(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value);
-bool vec_chunk_among(const vec *v, const extent *own, uint32_t n);
 /* The same, always by an operation of its own. */
 bool vec_copy_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value);
+/* A COMPUTE that reads all elements of a leaf, over the levels in `mask` and its own axes; without results yet. */
+bool vec_read_all(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lop *op, op_axes *axes);
+bool vec_chunk_among(const vec *v, const extent *own, uint32_t n);
 bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, loom_trap_text text);
 /* Levels of the context that are not in `used` and may be empty; and the condition that none of them is. */
 uint64_t vec_unguarded(const vec *v, uint64_t used);
 loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask, uint64_t used);
+/* Whether that condition says of rows that differ in length too what it should. */
 bool vec_guard_is_exact(vec *v, uint64_t mask, uint64_t used);
 #define VEC_UNLIKE_ROWS "what may fail inside of rows of two kinds that differ in length, and depends on neither"
-typedef struct op_axes {
-    uint32_t n;
-    uint32_t level[MAX_LEVELS];
-    loom_axis_id axis[MAX_LEVELS];
-} op_axes;
 void vec_op_begin(vec *v);                     /* from here expressions are made ... */
 void vec_op_end(vec *v);                       /* ... to here */
 void vec_forget_exprs(vec *v, mark m);         /* roll back expressions, blocks and sites, but not axes */

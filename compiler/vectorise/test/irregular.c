@@ -1,19 +1,7 @@
 /* Rows that differ in length, as lifted IR against the interpreter. */
 #include "weft.h"
 
-#define SAME(id, text_, ...)                                                                                           \
-    LOOM_TEST(irregular, id) {                                                                                         \
-        weft_run(&(weft_case){.name = #id, .text = text_, .arguments = {__VA_ARGS__}, .tolerance = 1e-9});             \
-    }
-#define FAILS(id, text_, ...)                                                                                          \
-    LOOM_TEST(irregular, id) {                                                                                         \
-        weft_run(&(weft_case){.name = #id, .text = text_, .arguments = {__VA_ARGS__}, .expect = WEFT_FAILS});          \
-    }
-#define REFUSED(id, why, text_, ...)                                                                                   \
-    LOOM_TEST(irregular, id) {                                                                                         \
-        weft_run(&(weft_case){                                                                                         \
-            .name = #id, .text = text_, .arguments = {__VA_ARGS__}, .expect = WEFT_REFUSED, .contains = why});         \
-    }
+#define WEFT_SUITE irregular
 
 /* Arguments. */
 SAME(sum_rows, "entry main (a: [][]f64) : []f64 = map (\\r -> reduce (+) 0.0 r) a", "f64 4x[2 0 5 1]")

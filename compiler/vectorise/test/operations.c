@@ -1,19 +1,7 @@
 /* Each operation, outside and inside of maps, as lifted IR against the interpreter. */
 #include "weft.h"
 
-#define SAME(id, text_, ...)                                                                                           \
-    LOOM_TEST(operations, id) {                                                                                        \
-        weft_run(&(weft_case){.name = #id, .text = text_, .arguments = {__VA_ARGS__}, .tolerance = 1e-9});             \
-    }
-#define FAILS(id, text_, ...)                                                                                          \
-    LOOM_TEST(operations, id) {                                                                                        \
-        weft_run(&(weft_case){.name = #id, .text = text_, .arguments = {__VA_ARGS__}, .expect = WEFT_FAILS});          \
-    }
-#define REFUSED(id, why, text_, ...)                                                                                   \
-    LOOM_TEST(operations, id) {                                                                                        \
-        weft_run(&(weft_case){                                                                                         \
-            .name = #id, .text = text_, .arguments = {__VA_ARGS__}, .expect = WEFT_REFUSED, .contains = why});         \
-    }
+#define WEFT_SUITE operations
 
 SAME(map_nested, "entry main (a: [][]f64) : [][]f64 = map (map (\\x -> 2.0 * x + 1.0)) a", "f64 3x4")
 SAME(map_free_row, "entry main [n] (a: [][n]f64) (b: [n]f64) : [][n]f64 = map (\\r -> map2 (+) r b) a", "f64 3x70",

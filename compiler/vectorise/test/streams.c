@@ -1,10 +1,7 @@
 /* Traversals: chunk functions over columns. */
 #include "weft.h"
 
-#define SAME(id, text_, ...)                                                                                           \
-    LOOM_TEST(streams, id) {                                                                                           \
-        weft_run(&(weft_case){.name = #id, .text = text_, .arguments = {__VA_ARGS__}, .tolerance = 1e-9});             \
-    }
+#define WEFT_SUITE streams
 
 SAME(dotp, "entry main (xs: seq f64) (ys: seq f64) : f64 = fold_seq (+) 0 (zip_with_seq (*) xs ys)", "f64 30", "f64 30")
 SAME(max_sum, "entry main (xs: seq f64) : (f64, f64) = (fold_seq (+) 0 xs, fold_seq f64.max (-f64.inf) xs)", "f64 30")

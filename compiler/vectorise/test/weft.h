@@ -35,6 +35,16 @@ typedef enum weft_outcome {
 } weft_outcome;
 weft_outcome weft_run(const weft_case *c);
 
+/* Tests of a file's suite, WEFT_SUITE: compiled like interpreted; both fail; refused with `why` in the remark. */
+#define WEFT_TEST(suite, id, ...)                                                                                      \
+    LOOM_TEST(suite, id) {                                                                                             \
+        weft_run(&(weft_case){.name = #id, __VA_ARGS__});                                                              \
+    }
+#define SAME(id, text_, ...)  WEFT_TEST(WEFT_SUITE, id, .text = text_, .arguments = {__VA_ARGS__}, .tolerance = 1e-9)
+#define FAILS(id, text_, ...) WEFT_TEST(WEFT_SUITE, id, .text = text_, .arguments = {__VA_ARGS__}, .expect = WEFT_FAILS)
+#define REFUSED(id, why, text_, ...)                                                                                   \
+    WEFT_TEST(WEFT_SUITE, id, .text = text_, .arguments = {__VA_ARGS__}, .expect = WEFT_REFUSED, .contains = why)
+
 /* The lifted IR of the last stage (fused, if weft_fuse is set), after all stages have been compared. Lives in *arena.
  */
 loom_lifted *weft_lifted(const weft_case *c, loom_arena **arena);

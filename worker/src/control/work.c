@@ -417,7 +417,7 @@ static loom_status *check_streams(const loom_item *item, const loom_chunk *chunk
             const loom_leaf *leaf = &value->leaves[k];
             if (leaf->depth == 0)
                 return loom_error(LOOM_E_PROTOCOL, "a block's column '%s' has no elements", leaf->name);
-            int64_t n = leaf->extents[0] == LOOM_IRREGULAR ? leaf->lengths[0][0] : leaf->extents[0];
+            int64_t n = loom_leaf_length(leaf, 0, 0);
             if (n == asked) continue;
             return loom_error(LOOM_E_PROTOCOL, "a block has %" PRId64 " elements, %" PRId64 " were asked for", n,
                               asked);

@@ -103,6 +103,13 @@ static uint64_t available(const loom_run *run) {
     return used < budget ? budget - used : 0;
 }
 
+/* What comes in for a column; NULL: the buffer is none, or it is a constant of the stream. */
+static const loom_leaf *column_leaf(const loom_run *run, const loom_plan_buffer *b, loom_value *const *streams) {
+    if (b->storage != LOOM_STORE_COLUMN || b->source >= run->stage->n_streams) return NULL;
+    const char *name = leaf_name(run, run->stage->streams[b->source], b->leaf);
+    return name ? loom_value_find(streams[b->source], name) : NULL;
+}
+
 static uint64_t per_element(uint64_t bytes, const loom_leaf *leaf) {
     return bytes / (uint64_t)leaf->extents[0] + (bytes % (uint64_t)leaf->extents[0] != 0);
 }
@@ -124,9 +131,7 @@ static uint64_t copied_bytes(const loom_run *run, loom_value *const *streams, bo
     uint64_t bytes = 0;
     for (uint32_t b = 0; b < plan->n_buffers; b++) {
         const loom_plan_buffer *buffer = &plan->buffers[b];
-        if (buffer->storage != LOOM_STORE_COLUMN || buffer->source >= run->stage->n_streams) continue;
-        const char *name = leaf_name(run, run->stage->streams[buffer->source], buffer->leaf);
-        const loom_leaf *leaf = name ? loom_value_find(streams[buffer->source], name) : NULL;
+        const loom_leaf *leaf = column_leaf(run, buffer, streams);
         if (!leaf || leaf->depth <= buffer->lengths_of || leaf->depth == 0 || leaf->extents[0] <= 0) continue;
         const void *from = buffer->lengths_of ? leaf->lengths[buffer->lengths_of] : leaf->data;
         bool anywhere = cut && !loom_leaf_is_regular(leaf);
@@ -155,10 +160,8 @@ static void expect_rows(loom_run *run, loom_value *const *streams) {
     const loom_plan *plan = run->engine->plan;
     for (uint32_t b = 0; b < plan->n_buffers; b++) {
         const loom_plan_buffer *buffer = &plan->buffers[b];
-        if (!buffer->lengths_of || buffer->storage != LOOM_STORE_COLUMN || buffer->source >= run->stage->n_streams)
-            continue;
-        const char *name = leaf_name(run, run->stage->streams[buffer->source], buffer->leaf);
-        const loom_leaf *leaf = name ? loom_value_find(streams[buffer->source], name) : NULL;
+        if (!buffer->lengths_of) continue;
+        const loom_leaf *leaf = column_leaf(run, buffer, streams);
         if (!leaf || leaf->depth <= buffer->lengths_of || leaf->extents[0] <= 0) continue;
         int64_t below = leaf->n_data;
         for (uint32_t k = leaf->depth - 1; k > buffer->lengths_of; k--) {

@@ -9,17 +9,13 @@ static const loom_graph_slot *stream_slot(const loom_run *run, uint32_t s) {
     return &run->graph->slots[run->stage->streams[s]];
 }
 
-static int64_t outer_count(const loom_leaf *leaf) {
-    return leaf->extents[0] == LOOM_IRREGULAR ? leaf->lengths[0][0] : leaf->extents[0];
-}
-
 loom_status *loom_run_count(const loom_run *run, uint32_t s, const loom_value *elements, int64_t *count) {
     const char *stream = stream_slot(run, s)->name;
     for (uint32_t i = 0; i < elements->n_leaves; i++) {
         const loom_leaf *leaf = &elements->leaves[i];
         if (leaf->depth == 0)
             return loom_error(LOOM_E_DATA, "stream '%s': column '%s' has no elements axis", stream, leaf->name);
-        int64_t n = outer_count(leaf);
+        int64_t n = loom_leaf_length(leaf, 0, 0);
         if (i > 0 && n != *count) {
             return loom_error(LOOM_E_DATA, "stream '%s': column '%s' has %" PRId64 " elements, others have %" PRId64,
                               stream, leaf->name, n, *count);

@@ -128,21 +128,13 @@ static void sort_places(places *p) {
     free(other);
 }
 
-static int64_t rows_of(const loom_leaf *lists) {
-    return lists->extents[0] == LOOM_IRREGULAR ? lists->lengths[0][0] : lists->extents[0];
-}
-
-static int64_t length_of(const loom_leaf *lists, int64_t row) {
-    return lists->extents[1] == LOOM_IRREGULAR ? lists->lengths[1][row] : lists->extents[1];
-}
-
 /* Neighbours that are alike count once; others that are would be few. */
 static void count_places(const loom_leaf *lists, double *rows, double *written) {
     const int64_t *batch = lists->data;
-    *rows = (double)rows_of(lists);
+    *rows = (double)loom_leaf_length(lists, 0, 0);
     *written = 0;
-    for (int64_t row = 0; row < rows_of(lists); row++) {
-        int64_t n = length_of(lists, row);
+    for (int64_t row = 0; row < loom_leaf_length(lists, 0, 0); row++) {
+        int64_t n = loom_leaf_length(lists, 1, row);
         for (int64_t i = 0; i < n; i++, batch++) *written += *batch >= 0 && (i == 0 || *batch != batch[-1]);
     }
 }
@@ -150,8 +142,8 @@ static void count_places(const loom_leaf *lists, double *rows, double *written) 
 /* Of each element the batches that are none (-1) are dropped, and each other one counts once. */
 static void find_places(const loom_leaf *lists, places *p) {
     const int64_t *batch = lists->data;
-    for (int64_t row = 0; row < rows_of(lists); row++) {
-        int64_t n = length_of(lists, row);
+    for (int64_t row = 0; row < loom_leaf_length(lists, 0, 0); row++) {
+        int64_t n = loom_leaf_length(lists, 1, row);
         for (int64_t i = 0; i < n; i++, batch++) {
             if (*batch >= 0) add_place(p, *batch, row);
         }

@@ -87,6 +87,21 @@ typedef struct loom_graph_stage {
     uint32_t spilled, batch; /* what the output gave; an i64 */
 } loom_graph_stage;
 
+/* Number i of the slots that the stage reads: its inputs, then those that steer it. False: there are no more. */
+static inline bool loom_stage_reads(const loom_graph_stage *stage, uint32_t i, uint32_t *slot) {
+    if (i < stage->n_inputs) {
+        *slot = stage->inputs[i];
+        return true;
+    }
+    const uint32_t steering[] = {stage->saves, stage->spilled, stage->batch};
+    i -= stage->n_inputs;
+    for (uint32_t k = 0; k < sizeof steering / sizeof *steering; k++) {
+        *slot = steering[k];
+        if (*slot && i-- == 0) return true;
+    }
+    return false;
+}
+
 /* Whether blocks of all classes of segments go into one accumulator of a worker. Not so what is collected: its parts
  * are of one class each. */
 static inline bool loom_stage_adds_up(const loom_graph_stage *stage) {
