@@ -28,10 +28,11 @@ bool loom_syn_takes_apart(syn_elab *e, const syn_pat *pat, syn_value *value) {
                            : t->shape
                                ? "take a record apart with {x, y} or .x"
                                : loom_arena_printf(e->arena, "name all %u, or write `_` for those not needed", t->n);
-        loom_syn_error(e, pat->span, hint, "a pattern of %u components for %s", pat->n_items, loom_syn_ty_text(e, t));
+        loom_syn_error(e, LOOM_W_PATTERN_PARTS, pat->span, hint, "a pattern of %u components for %s", pat->n_items,
+                       loom_syn_ty_text(e, t));
         return false;
     }
-    loom_syn_error(e, pat->span, NULL, "this pattern does not fit a function");
+    loom_syn_error(e, LOOM_W_PATTERN_PARTS, pat->span, NULL, "this pattern does not fit a function");
     return false;
 }
 
@@ -40,18 +41,19 @@ static void check_annotation(syn_elab *e, const syn_pat *pat, const syn_rt *rt, 
         if (value->kind == V_NODE && !loom_syn_is_poison(value->node->type) && !e->frame->open) {
             bool entry = loom_syn_ty(value->node->type)->kind == TY_VAR && e->frame->decl->kind == D_ENTRY;
             if (entry) {
-                loom_syn_error(e, pat->span, "an entry is given data; functions are parameters of `def`",
+                loom_syn_error(e, LOOM_W_ENTRY_FUNCTION, pat->span,
+                               "an entry is given data; functions are parameters of `def`",
                                "a parameter of an entry cannot be a function");
                 loom_syn_unify(e, value->node->type, e->poison);
             } else {
-                loom_syn_error(e, pat->span, NULL, "a function is needed here, found %s",
+                loom_syn_error(e, LOOM_W_FUNCTION_NEEDED, pat->span, NULL, "a function is needed here, found %s",
                                loom_syn_ty_text(e, value->node->type));
             }
         }
         return;
     }
     syn_node *node = loom_syn_need_node(e, value, pat->span, "a value of this type");
-    loom_syn_need_type(e, node->type, rt->ty, pat->span, "`%s`",
+    loom_syn_need_type(e, LOOM_W_ANNOTATION, node->type, rt->ty, pat->span, "`%s`",
                        pat->items[0]->kind == P_NAME ? pat->items[0]->name->text : "pattern");
 }
 

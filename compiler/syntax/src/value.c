@@ -25,7 +25,7 @@ static syn_node *size_node(syn_elab *e, const syn_size *size, loom_span span) {
     const char *why = size->in_two        ? "it occurs in the elements of several sequences and in no array parameter"
                       : size->per_element ? "it differs from element to element of the sequence it occurs in"
                                           : "no parameter's type binds it";
-    loom_syn_error(e, span, "a size has a value where an array parameter has it in its type",
+    loom_syn_error(e, LOOM_W_SIZE_UNKNOWN, span, "a size has a value where an array parameter has it in its type",
                    "size `%s` has no value here: %s", size->name->text, why);
     return loom_syn_poison(e, span);
 }
@@ -42,7 +42,8 @@ syn_node *loom_syn_need_node(syn_elab *e, syn_value *v, loom_span span, const ch
     if (v->kind == V_SIZE) return size_node(e, v->size, span);
     if (v->kind == V_WINDOW || (v->kind == V_BOUNDARY && loom_syn_arity(e, v) == 0)) {
         bool window = v->kind == V_WINDOW;
-        loom_syn_error(e, span, window ? "read it: `w[-1]`, `w[0, 1]`" : "it is the first argument of `stencil`",
+        loom_syn_error(e, LOOM_W_WINDOW_AS_VALUE, span,
+                       window ? "read it: `w[-1]`, `w[0, 1]`" : "it is the first argument of `stencil`",
                        "a %s cannot be %s", window ? "window" : "boundary", where);
         return loom_syn_poison(e, span);
     }
@@ -58,7 +59,7 @@ syn_node *loom_syn_need_node(syn_elab *e, syn_value *v, loom_span span, const ch
         : v->n_args && missing
             ? loom_arena_printf(e->arena, "%u more argument%s would make it a value", missing, missing == 1 ? "" : "s")
             : "functions can be parameters and results of a def, and be named by `let`; nothing else";
-    loom_syn_error(e, span, hint, "a function cannot be %s", where);
+    loom_syn_error(e, LOOM_W_FUNCTION_AS_VALUE, span, hint, "a function cannot be %s", where);
     return loom_syn_poison(e, span);
 }
 
@@ -140,7 +141,8 @@ static const char *similar_name(syn_elab *e, syn_env *env, const syn_name *name)
 static syn_value *unknown_name(syn_elab *e, const syn_name *name, syn_env *env, loom_span span) {
     for (size_t i = 0; i < sizeof unavailable / sizeof *unavailable; i++) {
         if (strcmp(name->text, unavailable[i].name) == 0) {
-            loom_syn_error(e, span, unavailable[i].way, "`%s` is not available in this version", name->text);
+            loom_syn_error(e, LOOM_W_UNAVAILABLE, span, unavailable[i].way, "`%s` is not available in this version",
+                           name->text);
             return loom_syn_node_value(e, loom_syn_poison(e, span));
         }
     }
@@ -153,7 +155,7 @@ static syn_value *unknown_name(syn_elab *e, const syn_name *name, syn_env *env, 
         const char *similar = similar_name(e, env, name);
         if (similar) hint = loom_arena_printf(e->arena, "did you mean `%s`?", similar);
     }
-    loom_syn_error(e, span, hint, "unknown name `%s`", name->text);
+    loom_syn_error(e, LOOM_W_UNKNOWN_NAME, span, hint, "unknown name `%s`", name->text);
     return loom_syn_node_value(e, loom_syn_poison(e, span));
 }
 
@@ -216,8 +218,8 @@ syn_value *loom_syn_qualified(syn_elab *e, loom_dtype at, syn_name *name, loom_s
     syn_decl *d = name->value;
     while (d && !d->prelude) d = d->shadowed;
     if (d) return decl_value(e, d, at, span);
-    loom_syn_error(e, span, "as in f64.sqrt, f32.i64, i32.max, i64.sum, f32.inf", "there is no `%s.%s`",
-                   loom_dtype_name(at), name->text);
+    loom_syn_error(e, LOOM_W_NO_QUALIFIED, span, "as in f64.sqrt, f32.i64, i32.max, i64.sum, f32.inf",
+                   "there is no `%s.%s`", loom_dtype_name(at), name->text);
     return loom_syn_node_value(e, loom_syn_poison(e, span));
 }
 
