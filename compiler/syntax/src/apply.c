@@ -99,7 +99,8 @@ static syn_value *not_a_function(syn_elab *e, const syn_value *f, const syn_valu
         syn_ty *t = loom_syn_ty(f->node->type);
         /* A def that nobody calls is checked without its arguments: what it applies may be a function. */
         bool may_be = t->kind == TY_POISON || (t->kind == TY_VAR && !t->mask && e->frame->open);
-        if (!may_be) {
+        bool told = argument->kind == V_NODE && loom_syn_is_poison(argument->node->type);
+        if (!may_be && !told) {
             bool indexes = t->kind == TY_ARRAY && argument->kind == V_NODE && argument->node->op == LOOM_OP_ARRAY;
             loom_syn_error(e, LOOM_W_NOT_A_FUNCTION, span,
                            indexes ? "an index is written without the space: `xs[i]`"

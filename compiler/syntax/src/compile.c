@@ -123,7 +123,10 @@ static loom_status *check_core(compilation *k) {
     if (loom_status_code(status) != LOOM_E_LIMIT) {
         return loom_status_note(status, "the front end made this program");
     }
-    loom_syn_report(&k->context, LOOM_W_CORE, loom_status_span(status), NULL, "%s", loom_status_message(status));
+    /* Without the node's number: the text knows of none. */
+    const char *message = loom_status_message(status), *node = strstr(message, "): ");
+    loom_syn_report(&k->context, LOOM_W_CORE, loom_status_span(status), NULL, "%s",
+                    strncmp(message, "core %", 6) == 0 && node ? node + 3 : message);
     loom_status_free(status);
     return count_errors(k->context.diagnostics);
 }

@@ -50,8 +50,9 @@ static bool try_field(syn_elab *e, syn_constraint *c) {
                           loom_syn_ty_text(e, t));
         loom_syn_unify(e, c->b, e->poison);
     } else if (!loom_syn_unify(e, c->b, t->fields[place])) {
-        loom_syn_error_at(e, LOOM_W_FIELD_TYPE, c->site, c->span, NULL, "field `%s` has type %s, but %s is needed",
-                          c->name->text, loom_syn_ty_text(e, t->fields[place]), loom_syn_ty_text(e, c->b));
+        loom_syn_error_at(e, LOOM_W_FIELD_TYPE, c->site, c->span, "convert it where it is used: `f64 r.x`",
+                          "field `%s` has type %s, but %s is needed", c->name->text,
+                          loom_syn_ty_text(e, t->fields[place]), loom_syn_ty_text(e, c->b));
     }
     return true;
 }

@@ -100,6 +100,7 @@ typedef struct syn_annotation {
     const syn_pat *pat;
     syn_rt *rt;
     syn_value *value;
+    bool differs; /* has been told; what it is bound to has no type, so that its uses tell nothing more */
 } syn_annotation;
 typedef struct syn_annotations {
     syn_annotation *at;

@@ -34,7 +34,9 @@ static syn_ty *element_of(syn_elab *e, syn_node *array, uint32_t levels, loom_sp
         return e->poison;
     }
     if (loom_syn_unify(e, t, loom_syn_ty_arrays(e, element, levels))) return element;
-    const char *hint = loom_syn_rank(t, NULL) == 0 ? "`f [x]` with a space gives an array to a function" : NULL;
+    uint32_t rank = loom_syn_rank(t, NULL);
+    const char *hint = rank == 0 ? "`f [x]` with a space gives an array to a function"
+                                 : loom_arena_printf(e->arena, "it has %u level%s", rank, rank == 1 ? "" : "s");
     loom_syn_error(e, LOOM_W_INDEX_DEPTH, span, hint, "%u ind%s need%s an array of that depth, found %s", levels,
                    levels == 1 ? "ex" : "ices", levels == 1 ? "s" : "", loom_syn_ty_text(e, t));
     return e->poison;

@@ -195,6 +195,17 @@ static void make_instance(syn_elab *e, syn_instance *inst, syn_value *const *arg
 
 /* ---- calls ---- */
 
+/* Where not even the forms agree (an array, a number), arguments have changed places: how the call is written. */
+static const char *order_hint(syn_elab *e, const syn_decl *decl, const syn_value *argument, const syn_rt *wanted) {
+    if (loom_syn_ty(argument->node->type)->kind == loom_syn_ty(wanted->ty)->kind) return NULL;
+    const syn_function *f = decl->function;
+    const char *form = loom_arena_printf(e->arena, "`%s", decl->name->text);
+    for (uint32_t i = 0; i < f->n_params; i++) {
+        form = loom_arena_printf(e->arena, "%s %s", form, param_name(e, f->params[i], i));
+    }
+    return loom_arena_printf(e->arena, "%s` is the order", form);
+}
+
 /* Unifies arguments with the annotations of the parameters, so that literals take their types before the question is
  * asked whether all types are known. */
 static bool check_arguments(syn_elab *e, const syn_decl *decl, syn_value *const *args, loom_span span) {
@@ -218,8 +229,8 @@ static bool check_arguments(syn_elab *e, const syn_decl *decl, syn_value *const 
                            param_name(e, f->params[i], i), decl->name->text, loom_syn_ty_text(e, args[i]->node->type));
             continue;
         }
-        loom_syn_need_type(e, LOOM_W_ARGUMENT, args[i]->node->type, rt->ty, at, "argument %u (`%s`) of `%s`", i + 1,
-                           param_name(e, f->params[i], i), decl->name->text);
+        loom_syn_need_type_hint(e, LOOM_W_ARGUMENT, args[i]->node->type, rt->ty, at, order_hint(e, decl, args[i], rt),
+                                "argument %u (`%s`) of `%s`", i + 1, param_name(e, f->params[i], i), decl->name->text);
     }
     come_back(e, back);
     return e->errors == errors;
@@ -316,8 +327,9 @@ static bool known_parameters(syn_elab *e, const syn_decl *decl, const syn_body *
         known = false;
         if (loom_syn_has_poison(e, body->params[i]->type)) continue; /* of a declaration that was complained about */
         const char *name = param_name(e, decl->function->params[i], i);
-        const char *hint = loom_arena_printf(e->arena, "annotate it: (%s: f32)", name);
         syn_ty *t = loom_syn_ty(body->params[i]->type);
+        const char *such = t->kind == TY_ARRAY ? "[]f32" : t->kind == TY_SEQ ? "seq f32" : "f32";
+        const char *hint = loom_arena_printf(e->arena, "annotate it: (%s: %s)", name, such);
         const char *far =
             t->kind == TY_VAR && !t->mask ? "" : loom_arena_printf(e->arena, ": %s", loom_syn_ty_text(e, t));
         loom_syn_error(e, LOOM_W_OPEN_ENTRY, decl->function->params[i]->span, hint,

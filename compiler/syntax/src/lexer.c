@@ -106,6 +106,18 @@ static void lex_word(lexer *l) {
     push(l, name->keyword ? (syn_token_kind)name->keyword : T_NAME, from)->name = name;
 }
 
+bool loom_syn_is_stand_in(const syn_name *name) {
+    for (const char *c = name->text; *c; c++) {
+        if (*c == '"' || (unsigned char)*c >= 0x80) return true;
+    }
+    return false;
+}
+
+/* For a word or string that Weft does not have, so that what is around it still parses. */
+static void push_stand_in(lexer *l, uint32_t from) {
+    push(l, T_NAME, from)->name = loom_syn_intern(l->c, l->text + from, l->at - from);
+}
+
 /* 'a, '^a, '~a; a character literal is refused. */
 static void lex_quote(lexer *l) {
     uint32_t from = l->at++;
@@ -254,7 +266,16 @@ static void lex_string(lexer *l) {
     if (!last || last->kind != T_NAME || strcmp(last->name->text, "import") != 0) {
         complain(l, LOOM_W_QUOTED, from, l->at, "an array of u8 holds text", "there are no string literals");
     }
-    push(l, T_INT, from); /* so that what is around it still parses */
+    push_stand_in(l, from);
+}
+
+/* Bytes beyond ASCII, with the letters among them: a name in another alphabet, most likely. */
+static void lex_beyond_ascii(lexer *l) {
+    uint32_t from = l->at;
+    while (peek(l, 0) >= 0x80 || is_word(peek(l, 0))) l->at++;
+    complain(l, LOOM_W_CHARACTER, from, l->at, "names are made of ASCII letters; other alphabets may stand in comments",
+             "a character that has no meaning here");
+    push_stand_in(l, from);
 }
 
 static void lex_symbol(lexer *l) {
@@ -279,13 +300,13 @@ static void lex_symbol(lexer *l) {
             return;
         }
     }
-    while ((peek(l, 0) & 0xC0) == 0x80) l->at++; /* the rest of a UTF-8 character */
     l->space = true;
     if (c == '\0') {
         complain(l, LOOM_W_NUL_BYTE, from, l->at, NUL_HINT, "a NUL byte");
         return;
     }
-    complain(l, LOOM_W_CHARACTER, from, l->at, c >= 0x80 ? "other alphabets may stand in comments" : NULL,
+    complain(l, LOOM_W_CHARACTER, from, l->at,
+             "programs are made of letters, digits, brackets, and + - * / % = ! > < & | ^ . ~",
              "a character that has no meaning here");
 }
 
@@ -313,6 +334,8 @@ static void lex_one(lexer *l) {
         lex_string(l);
     } else if (is_operator(c)) {
         lex_operator(l);
+    } else if (c >= 0x80) {
+        lex_beyond_ascii(l);
     } else {
         lex_symbol(l);
     }

@@ -9,6 +9,7 @@ typedef struct looping {
     syn_env *env;
     syn_annotations list;
     syn_ty *state;
+    bool differs; /* the body's type; has been told */
 } looping;
 
 /* `loop (x, y) while ...`: the initial state is what these names stand for. */
@@ -56,9 +57,13 @@ static syn_node *turn(looping *l, syn_env *env) {
     syn_node *result = loom_syn_elab_node(l->e, l->loop->body, env, "loop state");
     syn_ty *found = loom_syn_ty(result->type), *start = loom_syn_ty(l->state);
     bool scalars = found->kind == TY_SCALAR && start->kind == TY_SCALAR;
-    loom_syn_need_type_hint(l->e, LOOM_W_LOOP_STATE, result->type, l->state, l->loop->body->span,
-                            scalars ? NULL : "the state has one type in all turns: that of its start value",
-                            "loop body, against the loop's start value");
+    bool same = loom_syn_need_type_hint(l->e, LOOM_W_LOOP_STATE, result->type, l->state, l->loop->body->span,
+                                        scalars ? NULL : "the state has one type in all turns: that of its start value",
+                                        "loop body, against the loop's start value");
+    if (!same) {
+        l->differs = true;
+        return loom_syn_poison(l->e, l->loop->body->span);
+    }
     return claim_state(l, result);
 }
 
@@ -126,5 +131,5 @@ syn_value *loom_syn_elab_loop(syn_elab *e, const syn_exp *x, syn_env *env) {
     case LOOP_FOR: n = counted(&l); break;
     case LOOP_IN: n = over_array(&l); break;
     }
-    return loom_syn_node_value(e, n);
+    return loom_syn_node_value(e, l.differs ? loom_syn_poison(e, x->span) : n);
 }

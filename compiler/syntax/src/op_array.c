@@ -57,7 +57,8 @@ syn_body *loom_syn_arg_body(const syn_call *c, syn_body_kind kind, uint32_t i, u
 syn_body *loom_syn_arg_operator(const syn_call *c, syn_body_kind kind, uint32_t i, syn_ty *type) {
     syn_ty *types[2] = {type, type};
     syn_body *body = loom_syn_arg_body(c, kind, i, 2, types);
-    loom_syn_need_type(c->e, LOOM_W_OPERATOR, body->result->type, type, c->span,
+    loom_syn_need_type(c->e, LOOM_W_OPERATOR, body->result->type, type,
+                       loom_syn_argument_place(c->e, c->args[i], c->span),
                        "the operator of `%s` must return what it takes", c->name);
     return body;
 }
@@ -113,8 +114,8 @@ syn_node *loom_syn_op_unzip(const syn_call *c) {
         if (loom_syn_unify(e, t, loom_syn_ty_tuple(e, n, parts))) t = loom_syn_ty(t);
     }
     if (t->kind != TY_TUPLE || t->n != n) {
-        loom_syn_error(e, LOOM_W_NOT_TUPLES, c->span, NULL, "`%s` needs an array of tuples, found %s", c->name,
-                       loom_syn_ty_text(e, array->type));
+        loom_syn_error(e, LOOM_W_NOT_TUPLES, c->span, "`zip xs ys` makes one",
+                       "`%s` needs an array of tuples, found %s", c->name, loom_syn_ty_text(e, array->type));
         return loom_syn_op_poison(c);
     }
     syn_ty **columns = LOOM_NEW_ARRAY(e->arena, syn_ty *, n ? n : 1);
@@ -183,7 +184,8 @@ static syn_ty *neutral_and_array(const syn_call *c, syn_node **ne, syn_node **xs
     *ne = loom_syn_arg(c, 1);
     *xs = loom_syn_arg(c, 2);
     syn_ty *element = loom_syn_arg_array(c, *xs, 2);
-    if (!loom_syn_need_type(c->e, LOOM_W_NEUTRAL, (*ne)->type, element, c->span,
+    if (!loom_syn_need_type(c->e, LOOM_W_NEUTRAL, (*ne)->type, element,
+                            loom_syn_argument_place(c->e, c->args[1], c->span),
                             "neutral element of `%s`, against the array's elements", c->name)) {
         return c->e->poison;
     }
@@ -223,8 +225,9 @@ syn_node *loom_syn_op_scan(const syn_call *c) {
 
 static syn_body *predicate(const syn_call *c, syn_body_kind kind, syn_ty *element) {
     syn_body *body = loom_syn_arg_body(c, kind, 0, 1, &element);
-    loom_syn_need_type(c->e, LOOM_W_CONDITION, body->result->type, c->e->scalars[LOOM_BOOL], c->span,
-                       "result of the function given to `%s`", c->name);
+    loom_syn_need_type(c->e, LOOM_W_CONDITION, body->result->type, c->e->scalars[LOOM_BOOL],
+                       loom_syn_argument_place(c->e, c->args[0], c->span), "result of the function given to `%s`",
+                       c->name);
     return body;
 }
 

@@ -106,6 +106,8 @@ static const char *wanted_hint(loom_prim prim, syn_ty *t) {
         return "complex numbers have no order: compare `abs z`, `re z` or `im z`";
     if (class == LOOM_PC_CMP && t->kind == TY_TUPLE) return "compare the fields one by one";
     if (class == LOOM_PC_FLT1 && t->kind == TY_SCALAR && loom_dtype_is_integer(t->dtype)) return "convert it: `f64 x`";
+    bool bits = !(operand_mask(prim) & SYN_FLOATS) && (operand_mask(prim) & SYN_INTEGERS);
+    if (bits && t->kind == TY_SCALAR && loom_dtype_is_float(t->dtype)) return "convert it: `i64 x`";
     return NULL;
 }
 
@@ -218,8 +220,13 @@ syn_node *loom_syn_prim_call(syn_elab *e, loom_prim prim, loom_dtype at, uint32_
 
 syn_node *loom_syn_convert(syn_elab *e, loom_dtype to, loom_dtype from, syn_node *x, loom_span span) {
     if (from != LOOM_DTYPES) {
-        loom_syn_need_type(e, LOOM_W_AT_TYPE, x->type, e->scalars[from], span, "`%s.%s`", loom_dtype_name(to),
-                           loom_dtype_name(from));
+        syn_ty *t = loom_syn_ty(x->type);
+        const char *hint = t->kind == TY_SCALAR
+                               ? loom_arena_printf(e->arena, "`%s.%s` converts from %s", loom_dtype_name(to),
+                                                   loom_dtype_name(t->dtype), loom_dtype_name(t->dtype))
+                               : NULL;
+        loom_syn_need_type_hint(e, LOOM_W_AT_TYPE, x->type, e->scalars[from], span, hint, "`%s.%s`",
+                                loom_dtype_name(to), loom_dtype_name(from));
     }
     if (!loom_syn_need_mask(e, LOOM_W_OPERAND, x->type, SYN_SCALARS, span, "`%s`", loom_dtype_name(to)))
         return loom_syn_poison(e, span);

@@ -64,8 +64,9 @@ syn_node *loom_syn_op_filter_seq(const syn_call *c) {
     syn_ty *element = loom_syn_arg_seq(c, s, 1);
     if (!allowed_here(c)) return loom_syn_op_poison(c);
     syn_body *body = loom_syn_arg_body(c, B_STREAM, 0, 1, &element);
-    loom_syn_need_type(e, LOOM_W_CONDITION, body->result->type, e->scalars[LOOM_BOOL], c->span,
-                       "result of the function given to `%s`", c->name);
+    loom_syn_need_type(e, LOOM_W_CONDITION, body->result->type, e->scalars[LOOM_BOOL],
+                       loom_syn_argument_place(e, c->args[0], c->span), "result of the function given to `%s`",
+                       c->name);
     syn_node *n = loom_syn_node1(e, LOOM_OP_SEQ_FILTER, s->type, s, c->span);
     loom_syn_set_bodies(e, n, body, NULL);
     return n;
@@ -85,7 +86,7 @@ static syn_node *fold_or_scan(const syn_call *c, loom_op op) {
     syn_node *ne = loom_syn_arg(c, 1), *s = loom_syn_arg(c, 2);
     syn_ty *element = loom_syn_arg_seq(c, s, 2);
     if (!allowed_here(c)) return loom_syn_op_poison(c);
-    if (!loom_syn_need_type(e, LOOM_W_NEUTRAL, ne->type, element, c->span,
+    if (!loom_syn_need_type(e, LOOM_W_NEUTRAL, ne->type, element, loom_syn_argument_place(e, c->args[1], c->span),
                             "neutral element of `%s`, against the sequence's elements", c->name)) {
         return loom_syn_op_poison(c);
     }

@@ -28,6 +28,16 @@ void loom_syn_fail(syn_parser *p, loom_weft_error error, loom_span span, const c
     longjmp(p->recover, 1);
 }
 
+void loom_syn_too_many(syn_parser *p, loom_span span, const char *what, const char *parts) {
+    loom_syn_fail(p, LOOM_W_TUPLE_SIZE, span, "what is more of the same is an array", "%s of more than %d %s", what,
+                  LOOM_MAX_TUPLE, parts);
+}
+
+static bool is_word_token(const syn_parser *p, const syn_token *t) {
+    char c = t->length ? p->tokens->text[t->offset] : ' ';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 static bool is_module_word(const syn_token *t) {
     static const char *const words[] = {"import", "module", "open", "local", "include"};
     for (size_t i = 0; t->kind == T_NAME && i < sizeof words / sizeof *words; i++) {
@@ -55,8 +65,40 @@ bool loom_syn_at_end(const syn_parser *p) {
     return t->kind == T_END || begins_declaration(t);
 }
 
+/* The innermost bracket of this declaration that is still open here; NULL: none. */
+static const syn_token *open_bracket(const syn_parser *p) {
+    uint32_t closed = 0;
+    for (uint32_t i = p->at; i-- > p->decl_from;) {
+        const syn_token *t = &p->tokens->at[i];
+        if (t->kind == T_RPAR || t->kind == T_RBRACKET || t->kind == T_RBRACE) closed++;
+        if (t->kind != T_LPAR && t->kind != T_LBRACKET && t->kind != T_LBRACE) continue;
+        if (closed == 0) return t;
+        closed--;
+    }
+    return NULL;
+}
+
+/* What the present token tells about the mistake, where the place in the grammar tells nothing. */
+static const char *token_hint(syn_parser *p, loom_weft_error error) {
+    const syn_token *t = loom_syn_now(p), *open = open_bracket(p);
+    if (error == LOOM_W_CLOSING && open) {
+        return loom_arena_printf(p->c->arena, "%s is opened in line %u, column %u",
+                                 loom_syn_token_text(p->c, p->tokens, open), open->span.line, open->span.column);
+    }
+    if (error != LOOM_W_DECLARATION_END) return NULL;
+    if (t->kind == T_COMMA) return "a tuple stands in parentheses: (x, y)";
+    bool closes = t->kind == T_RPAR || t->kind == T_RBRACKET || t->kind == T_RBRACE;
+    return closes ? "no bracket is open here" : NULL;
+}
+
 void loom_syn_fail_here(syn_parser *p, loom_weft_error error, const char *expected, const char *hint) {
     const syn_token *t = loom_syn_now(p);
+    bool keyword = t->kind != T_NAME && t->kind != T_UNDERSCORE && is_word_token(p, t);
+    if (keyword && (error == LOOM_W_PATTERN || error == LOOM_W_EXPECTED)) {
+        hint = loom_arena_printf(p->c->arena, "%s is a word of the language: choose another name",
+                                 loom_syn_token_text(p->c, p->tokens, t));
+    }
+    if (!hint) hint = token_hint(p, error);
     /* What is missing at the end of a declaration is missing there, not where the next one begins. */
     if (p->at > p->decl_from && loom_syn_at_end(p)) {
         loom_span end = p->tokens->at[p->at - 1].span;
@@ -129,8 +171,8 @@ static void skip_to_declaration(syn_parser *p, uint32_t from) {
 static void add_decl(syn_parser *p, syn_decl *d) {
     syn_decl **slot = d->kind == D_TYPE ? &d->name->type : &d->name->value;
     if (d->kind == D_TYPE && d->name->dtype != LOOM_DTYPES) {
-        loom_syn_report(p->c, LOOM_W_SCALAR_TYPE_NAME, d->span, NULL, "`%s` is a scalar type and cannot be defined",
-                        d->name->text);
+        loom_syn_report(p->c, LOOM_W_SCALAR_TYPE_NAME, d->span, "choose another name",
+                        "`%s` is a scalar type and cannot be defined", d->name->text);
     }
     if (*slot && (*slot)->prelude == p->prelude) {
         loom_span first = (*slot)->span;

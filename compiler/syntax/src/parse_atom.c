@@ -116,7 +116,7 @@ static syn_exp *tuple_or_group(syn_parser *p, uint32_t first) {
     while (!loom_syn_is(p, T_RPAR)) {
         LOOM_PUSH(p->c->arena, items, loom_syn_exp(p));
         if (items.count == 1 && loom_syn_is(p, T_OP)) return left_section(p, items.at[0], first);
-        if (items.count > LOOM_MAX_TUPLE) loom_syn_fail_here(p, LOOM_W_TUPLE_SIZE, "fewer components", NULL);
+        if (items.count > LOOM_MAX_TUPLE) loom_syn_too_many(p, p->tokens->at[first].span, "a tuple", "components");
         if (!loom_syn_take(p, T_COMMA)) break;
         tuple = true;
     }
@@ -176,7 +176,7 @@ static syn_exp *parse_record(syn_parser *p) {
         for (size_t i = 0; i < names.count; i++) {
             if (names.at[i] == name->name) loom_syn_field_twice(p, name, spans.at[i]);
         }
-        if (names.count >= LOOM_MAX_TUPLE) loom_syn_fail_here(p, LOOM_W_TUPLE_SIZE, "fewer fields", NULL);
+        if (names.count >= LOOM_MAX_TUPLE) loom_syn_too_many(p, p->tokens->at[first].span, "a record", "fields");
         syn_exp *value = NULL;
         if (loom_syn_take(p, T_EQUALS)) {
             value = loom_syn_exp(p);
@@ -281,7 +281,7 @@ static syn_exp *parse_plain_atom(syn_parser *p) {
     case T_LBRACKET: return parse_array(p);
     case T_LBRACE: return parse_record(p);
     case T_UNDERSCORE:
-        loom_syn_fail(p, LOOM_W_UNDERSCORE, loom_syn_now(p)->span, NULL,
+        loom_syn_fail(p, LOOM_W_UNDERSCORE, loom_syn_now(p)->span, "give it a name where it is bound",
                       "`_` stands for what is not named, so it has no value");
     case T_HASH: return parse_boundary(p);
     default:

@@ -288,7 +288,9 @@ syn_exp *loom_syn_parse_let(syn_parser *p) {
             loom_syn_skip_attributes(p);
         else if (!loom_syn_is(p, T_LET))
             loom_syn_fail_here(p, LOOM_W_LET_FORM, "`in` after the let",
-                               "a `let` needs `in` and an expression that uses it");
+                               loom_arena_printf(p->c->arena,
+                                                 "the `let` of line %u needs `in` and an expression that uses it",
+                                                 p->tokens->at[first].span.line));
     }
     if (loom_syn_at_end(p)) {
         loom_syn_fail_here(p, LOOM_W_LET_FORM, "an expression",
@@ -349,7 +351,7 @@ syn_exp *loom_syn_parse_loop(syn_parser *p) {
     loom_syn_bind_once(p, &e->loop->state, 1);
     if (loom_syn_take(p, T_EQUALS)) e->loop->initial = loom_syn_exp(p);
     parse_loop_head(p, e->loop);
-    loom_syn_expect(p, LOOM_W_LOOP_FORM, T_DO, "`do` and the loop's body", NULL);
+    loom_syn_expect(p, LOOM_W_LOOP_FORM, T_DO, "`do` and the loop's body", "loop x = start for i < n do step");
     e->loop->body = loom_syn_exp(p);
     loom_syn_extent(p, first, X_OTHER);
     return loom_syn_finish(p, e, first);

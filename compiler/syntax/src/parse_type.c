@@ -84,9 +84,7 @@ static syn_te *parse_record_type(syn_parser *p) {
         for (size_t i = 0; i < names.count; i++) {
             if (names.at[i] == name->name) loom_syn_field_twice(p, name, spans.at[i]);
         }
-        if (names.count >= LOOM_MAX_TUPLE) {
-            loom_syn_fail(p, LOOM_W_TUPLE_SIZE, name->span, NULL, "a record of more than %d fields", LOOM_MAX_TUPLE);
-        }
+        if (names.count >= LOOM_MAX_TUPLE) loom_syn_too_many(p, p->tokens->at[first].span, "a record", "fields");
         loom_syn_mark(p, p->at, MARK_TIGHT);
         loom_syn_expect(p, LOOM_W_EXPECTED, T_COLON, "`:` and the field's type", "as in {x: f32, y: f32}");
         LOOM_PUSH(p->c->arena, names, name->name);
@@ -234,7 +232,7 @@ static syn_pat *parse_record_pattern(syn_parser *p) {
         for (size_t i = 0; i < names.count; i++) {
             if (names.at[i] == name->name) loom_syn_field_twice(p, name, spans.at[i]);
         }
-        if (names.count >= LOOM_MAX_TUPLE) loom_syn_fail_here(p, LOOM_W_TUPLE_SIZE, "fewer fields", NULL);
+        if (names.count >= LOOM_MAX_TUPLE) loom_syn_too_many(p, p->tokens->at[first].span, "a record", "fields");
         LOOM_PUSH(p->c->arena, names, name->name);
         LOOM_PUSH(p->c->arena, spans, name->span);
         if (loom_syn_take(p, T_EQUALS)) field = loom_syn_pattern(p);
@@ -353,7 +351,8 @@ void loom_syn_function_head(syn_parser *p, syn_function *f) {
     LOOM_VEC(syn_pat *) params = {0};
     for (;;) {
         if (loom_syn_is(p, T_LBRACKET)) {
-            if (f->n_sizes >= LOOM_MAX_TUPLE) loom_syn_fail_here(p, LOOM_W_TUPLE_SIZE, "fewer size parameters", NULL);
+            if (f->n_sizes >= LOOM_MAX_TUPLE)
+                loom_syn_too_many(p, loom_syn_now(p)->span, "a function", "size parameters");
             size_parameter(p, f);
         } else if (loom_syn_is(p, T_TYPE_VAR)) {
             LOOM_PUSH(p->c->arena, types, loom_syn_next(p)->name);

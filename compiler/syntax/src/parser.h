@@ -46,6 +46,8 @@ const syn_token *loom_syn_expect(syn_parser *p, loom_weft_error error, syn_token
                                  const char *hint);
 _Noreturn void loom_syn_fail(syn_parser *p, loom_weft_error error, loom_span span, const char *hint, const char *format,
                              ...) LOOM_PRINTF(5, 6);
+/* More than LOOM_MAX_TUPLE parts of something. */
+_Noreturn void loom_syn_too_many(syn_parser *p, loom_span span, const char *what, const char *parts);
 _Noreturn void loom_syn_fail_here(syn_parser *p, loom_weft_error error, const char *expected, const char *hint);
 void loom_syn_enter(syn_parser *p); /* one level deeper, or the nesting error */
 void loom_syn_leave(syn_parser *p);

@@ -36,7 +36,8 @@ bool loom_syn_takes_apart(syn_elab *e, const syn_pat *pat, syn_value *value) {
     return false;
 }
 
-static void check_annotation(syn_elab *e, const syn_pat *pat, const syn_rt *rt, syn_value *value) {
+/* False where a value has not the type it is said to have. */
+static bool check_annotation(syn_elab *e, const syn_pat *pat, const syn_rt *rt, syn_value *value) {
     if (rt->kind == RT_FUNCTION) {
         if (value->kind == V_NODE && !loom_syn_is_poison(value->node->type) && !e->frame->open) {
             bool entry = loom_syn_ty(value->node->type)->kind == TY_VAR && e->frame->decl->kind == D_ENTRY;
@@ -50,18 +51,18 @@ static void check_annotation(syn_elab *e, const syn_pat *pat, const syn_rt *rt, 
                                loom_syn_ty_text(e, value->node->type));
             }
         }
-        return;
+        return true;
     }
     syn_node *node = loom_syn_need_node(e, value, pat->span, "a value of this type");
-    loom_syn_need_type(e, LOOM_W_ANNOTATION, node->type, rt->ty, pat->span, "`%s`",
-                       pat->items[0]->kind == P_NAME ? pat->items[0]->name->text : "pattern");
+    return loom_syn_need_type(e, LOOM_W_ANNOTATION, node->type, rt->ty, pat->span, "`%s`",
+                              pat->items[0]->kind == P_NAME ? pat->items[0]->name->text : "pattern");
 }
 
 void loom_syn_annotations(syn_elab *e, const syn_pat *pat, syn_value *value, syn_env *env, syn_annotations *list) {
     loom_syn_step(e);
     if (pat->kind == P_TYPED) {
         syn_annotation a = {.pat = pat, .rt = loom_syn_resolve(e, pat->type, env), .value = value};
-        check_annotation(e, pat, a.rt, value);
+        a.differs = !check_annotation(e, pat, a.rt, value);
         LOOM_PUSH(e->arena, *list, a);
         loom_syn_annotations(e, pat->items[0], value, env, list);
     } else if (pat->kind == P_TUPLE || pat->kind == P_RECORD) {
@@ -75,6 +76,7 @@ void loom_syn_annotations(syn_elab *e, const syn_pat *pat, syn_value *value, syn
 }
 
 static syn_value *claimed_value(syn_elab *e, const syn_annotation *a, syn_value *value, syn_env *scope) {
+    if (a->differs) return loom_syn_node_value(e, loom_syn_poison(e, a->pat->span));
     if (a->rt->kind != RT_FUNCTION) {
         if (value->kind != V_NODE) return value;
         syn_node *node = loom_syn_claim(e, a->rt, value->node, scope);

@@ -24,6 +24,9 @@ static void vreport(syn_elab *e, loom_weft_error error, const syn_site *site, lo
         if (users) {
             span = users->call;
             message = loom_arena_printf(e->arena, "in `%s`: %s", users->decl->name->text, text);
+            if (!hint && users->decl->prelude) {
+                hint = loom_arena_printf(e->arena, "what `%s` is given does not fit it", users->decl->name->text);
+            }
         }
     } else if (!hint && site && site->outer && is_users(e, site->call)) {
         hint = loom_arena_printf(e->arena, "`%s` is checked for its use in line %u", site->decl->name->text,
@@ -161,6 +164,8 @@ static const char *mismatch_hint(syn_elab *e, syn_ty *found, syn_ty *expected) {
     if (convertible && !(found->mask & SYN_BIT(expected->dtype))) {
         return loom_arena_printf(e->arena, "convert it: `%s x`", loom_dtype_name(expected->dtype));
     }
+    bool fractions = expected->kind == TY_VAR && expected->mask && !(expected->mask & SYN_INTEGERS);
+    if (fractions && found->kind == TY_SCALAR && !is_bool) return "convert it: `f64 x`";
     if (expected->kind == TY_SEQ && found->kind == TY_ARRAY) return "`rows xs` makes a sequence of an array";
     if (expected->kind == TY_ARRAY && found->kind == TY_SEQ) {
         return "sequences have operations of their own: map_seq, fold_seq, ...; `from_seq` makes an array";
@@ -170,9 +175,14 @@ static const char *mismatch_hint(syn_elab *e, syn_ty *found, syn_ty *expected) {
 
 static void differ(syn_elab *e, loom_weft_error error, syn_ty *found, syn_ty *expected, loom_span span,
                    const char *hint, const char *format, va_list arguments) {
+    if (loom_syn_has_poison(e, found) || loom_syn_has_poison(e, expected)) {
+        e->errors++; /* that has been told */
+        return;
+    }
     char what[512];
     vsnprintf(what, sizeof what, format, arguments);
-    const char *own = mismatch_hint(e, found, expected);
+    /* Inside the prelude there is nothing for the user to convert. */
+    const char *own = is_users(e, span) ? mismatch_hint(e, found, expected) : NULL;
     loom_syn_error(e, error, span, hint ? hint : own, "%s: expected %s, found %s", what, loom_syn_ty_text(e, expected),
                    loom_syn_ty_text(e, found));
 }

@@ -29,7 +29,8 @@ static syn_rt *plain(syn_elab *e, syn_ty *ty, loom_span span) {
 static syn_rt *resolve_part(const resolver *r, const syn_te *t, syn_env *env, const char *where) {
     syn_rt *rt = resolve(r, t, env);
     if (rt->kind == RT_FUNCTION) {
-        loom_syn_error(r->e, LOOM_W_FUNCTION_AS_VALUE, t->span, NULL, "a function cannot be in %s", where);
+        loom_syn_error(r->e, LOOM_W_FUNCTION_AS_VALUE, t->span, "functions are parameters and results of a def",
+                       "a function cannot be in %s", where);
         return plain(r->e, r->e->poison, t->span);
     }
     if (!loom_syn_forbid_seq(r->e, rt->ty)) {
@@ -146,8 +147,10 @@ static syn_rt *expand(const resolver *r, const syn_te *t, syn_env *env, const sy
     syn_elab *e = r->e;
     const syn_function *params = d->function;
     if (t->n_dims > params->n_sizes || t->n_items != params->n_type_params) {
-        loom_syn_error(e, LOOM_W_TYPE_ARGUMENTS, t->span, NULL, "`%s` takes %u sizes and %u types, found %u and %u",
-                       t->name->text, params->n_sizes, params->n_type_params, t->n_dims, t->n_items);
+        loom_syn_error(e, LOOM_W_TYPE_ARGUMENTS, t->span,
+                       loom_arena_printf(e->arena, "it is defined in line %u", d->span.line),
+                       "`%s` takes %u sizes and %u types, found %u and %u", t->name->text, params->n_sizes,
+                       params->n_type_params, t->n_dims, t->n_items);
         return plain(e, e->poison, t->span);
     }
     syn_env *inner = NULL;

@@ -49,6 +49,10 @@ syn_ty *loom_syn_ty_var(syn_elab *e, syn_mask mask) {
 #define FLATTEN_HINT "`flatten` makes one array of an array of arrays"
 
 static void check_size(syn_elab *e, const syn_ty *t) {
+    if (t->n > LOOM_MAX_TUPLE) {
+        loom_syn_limit(e, LOOM_W_TYPE_SIZE, e->at, "what is more of the same is an array",
+                       "a tuple of more than %d components", LOOM_MAX_TUPLE);
+    }
     if (t->leaves > LOOM_SYN_MAX_LEAVES) {
         loom_syn_limit(e, LOOM_W_TYPE_SIZE, e->at, "what is more of the same is an array",
                        "a type of more than %u scalars", LOOM_SYN_MAX_LEAVES);

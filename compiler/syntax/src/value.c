@@ -103,6 +103,35 @@ static const struct {
     {"forever", "give a number of groups"},
 };
 
+/* What other languages call it. */
+static const struct {
+    const char *name, *here;
+} foreign_names[] = {
+    {"len", "`length xs`"},
+    {"size", "`length xs`"},
+    {"count", "`length (filter p xs)`"},
+    {"pow", "a power is written `x ** y`"},
+    {"mod", "`x % y` is the remainder"},
+    {"div", "`x / y` divides integers too"},
+    {"not", "`!x` is true where x is false"},
+    {"xor", "`x != y` of truth values, `x ^ y` of integers"},
+    {"range", "`0..<n`, or `iota n`"},
+    {"append", "`xs ++ ys`"},
+    {"fst", "`t.0` is the first component"},
+    {"snd", "`t.1` is the second component"},
+    {"print", "a program's output is the result of its entry"},
+    {"return", "the value of the last expression is the result"},
+    {"True", "it is written `true`"},
+    {"False", "it is written `false`"},
+};
+
+static const char *foreign_hint(const syn_name *name) {
+    for (size_t i = 0; i < sizeof foreign_names / sizeof *foreign_names; i++) {
+        if (strcmp(name->text, foreign_names[i].name) == 0) return foreign_names[i].here;
+    }
+    return NULL;
+}
+
 /* Is b within two changes of a? Texts of up to 31 characters. */
 static bool is_near(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
@@ -146,8 +175,12 @@ static syn_value *unknown_name(syn_elab *e, const syn_name *name, syn_env *env, 
             return loom_syn_node_value(e, loom_syn_poison(e, span));
         }
     }
-    const char *hint = NULL;
-    if (name->value && !name->value->prelude) {
+    /* What the lexer put in place of what it complained about. */
+    if (loom_syn_is_stand_in(name)) return loom_syn_node_value(e, loom_syn_poison(e, span));
+    const char *hint = foreign_hint(name);
+    if (hint) {
+        /* surely not a mistyped name of the text */
+    } else if (name->value && !name->value->prelude) {
         hint = name->value->index == e->limit_decl
                    ? "there is no recursion: use `loop`"
                    : loom_arena_printf(e->arena, "it is defined later, in line %u: move it up", name->value->span.line);
