@@ -12,7 +12,7 @@ syn_value **loom_syn_index_places(syn_elab *e, const syn_exp *x, syn_env *env) {
         for (int k = 0; k < 3; k++) {
             if (!parts[k]) continue;
             syn_node *n = loom_syn_elab_node(e, parts[k], env, "an index");
-            n = loom_syn_i64_of(e, n, parts[k]->span, x->index[i].slice ? "slice" : "index");
+            n = loom_syn_i64_of(e, LOOM_W_INDEX_TYPE, n, parts[k]->span, x->index[i].slice ? "slice" : "index");
             places[3 * i + (uint32_t)k] = loom_syn_node_value(e, n);
         }
     }
@@ -30,12 +30,14 @@ static syn_ty *element_of(syn_elab *e, syn_node *array, uint32_t levels, loom_sp
     element->no_seq = true;
     syn_ty *t = loom_syn_ty(array->type);
     if (t->kind == TY_SEQ) {
-        loom_syn_error(e, span, "`from_seq` makes an array of it", "a sequence cannot be indexed");
+        loom_syn_error(e, LOOM_W_SEQ_INDEXED, span, "`from_seq` makes an array of it", "a sequence cannot be indexed");
         return e->poison;
     }
     if (loom_syn_unify(e, t, loom_syn_ty_arrays(e, element, levels))) return element;
-    const char *hint = loom_syn_rank(t, NULL) == 0 ? "`f [x]` with a space gives an array to a function" : NULL;
-    loom_syn_error(e, span, hint, "%u ind%s need%s an array of that depth, found %s", levels,
+    uint32_t rank = loom_syn_rank(t, NULL);
+    const char *hint = rank == 0 ? "`f [x]` with a space gives an array to a function"
+                                 : loom_arena_printf(e->arena, "it has %u level%s", rank, rank == 1 ? "" : "s");
+    loom_syn_error(e, LOOM_W_INDEX_DEPTH, span, hint, "%u ind%s need%s an array of that depth, found %s", levels,
                    levels == 1 ? "ex" : "ices", levels == 1 ? "s" : "", loom_syn_ty_text(e, t));
     return e->poison;
 }
@@ -85,7 +87,7 @@ syn_node *loom_syn_index(syn_elab *e, syn_node *array, uint32_t n, syn_value *co
 static syn_value *update_slice(syn_elab *e, const syn_exp *x, syn_node *array, syn_value *const *places,
                                syn_node *value) {
     if (x->n_index != 1 || places[2]) {
-        loom_syn_error(e, x->name_span, "update row by row with `map`",
+        loom_syn_error(e, LOOM_W_UPDATE_FORM, x->name_span, "update row by row with `map`",
                        "an update takes indices, or one slice without a step");
         return loom_syn_node_value(e, loom_syn_poison(e, x->span));
     }
@@ -103,7 +105,8 @@ syn_value *loom_syn_elab_update(syn_elab *e, const syn_exp *x, syn_env *env) {
         if (x->index[i].slice) return update_slice(e, x, array, places, value);
     }
     syn_ty *element = element_of(e, array, x->n_index, x->span);
-    if (element == e->poison || !loom_syn_need_type(e, value->type, element, x->b->span, "new element")) {
+    if (element == e->poison ||
+        !loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, element, x->b->span, "new element")) {
         return loom_syn_node_value(e, loom_syn_poison(e, x->span));
     }
     syn_node **operands = LOOM_NEW_ARRAY(e->arena, syn_node *, (size_t)x->n_index + 2);
@@ -115,7 +118,7 @@ syn_value *loom_syn_elab_update(syn_elab *e, const syn_exp *x, syn_env *env) {
 
 static syn_node *with_field(syn_elab *e, const syn_exp *x, syn_node *record, uint32_t at, syn_node *value) {
     if (at == x->n_names) {
-        loom_syn_need_type(e, value->type, record->type, x->b->span, "new value of the field");
+        loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, record->type, x->b->span, "new value of the field");
         return value;
     }
     syn_ty *t = loom_syn_ty(record->type);
@@ -123,7 +126,8 @@ static syn_node *with_field(syn_elab *e, const syn_exp *x, syn_node *record, uin
     if (place < 0) {
         if (t->kind != TY_POISON) {
             const char *hint = t->kind == TY_VAR ? "annotate it with its record type" : NULL;
-            loom_syn_error(e, x->name_span, hint, "no field `%s` in %s", x->names[at]->text, loom_syn_ty_text(e, t));
+            loom_syn_error(e, LOOM_W_NO_FIELD, x->name_span, hint, "no field `%s` in %s", x->names[at]->text,
+                           loom_syn_ty_text(e, t));
         }
         return loom_syn_poison(e, x->span);
     }
@@ -137,7 +141,7 @@ syn_value *loom_syn_elab_update_field(syn_elab *e, const syn_exp *x, syn_env *en
     syn_node *record = loom_syn_elab_node(e, x->a, env, "updated");
     syn_node *value = loom_syn_elab_node(e, x->b, env, "a field");
     if (x->n_names > LOOM_MAX_TYPE_NESTING) {
-        loom_syn_error(e, x->name_span, NULL, "a path of %u fields", x->n_names);
+        loom_syn_error(e, LOOM_W_UPDATE_FORM, x->name_span, NULL, "a path of %u fields", x->n_names);
         return loom_syn_node_value(e, loom_syn_poison(e, x->span));
     }
     return loom_syn_node_value(e, with_field(e, x, record, 0, value));
@@ -152,9 +156,9 @@ syn_value *loom_syn_elab_range(syn_elab *e, const syn_exp *x, syn_env *env) {
     syn_node *to = loom_syn_elab_node(e, x->c, env, "the end of a range");
     syn_node *parts[3] = {from, step ? step : to, to};
     for (uint32_t i = 0; i < 3; i++) {
-        if (!loom_syn_need_mask(e, parts[i]->type, SYN_INTEGERS, x->span, "a range"))
+        if (!loom_syn_need_mask(e, LOOM_W_RANGE_TYPE, parts[i]->type, SYN_INTEGERS, x->span, "a range"))
             return loom_syn_node_value(e, loom_syn_poison(e, x->span));
-        if (!loom_syn_need_type(e, parts[i]->type, from->type, x->span, "parts of a range"))
+        if (!loom_syn_need_type(e, LOOM_W_RANGE_TYPE, parts[i]->type, from->type, x->span, "parts of a range"))
             return loom_syn_node_value(e, loom_syn_poison(e, x->span));
     }
     syn_ty *t = loom_syn_ty(from->type);
