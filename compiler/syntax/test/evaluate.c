@@ -72,6 +72,14 @@ LOOM_TEST(syntax_evaluate, prelude) {
     TRUE("is_inf (1f32 / 0) && !(is_inf 1f64) && is_nan (0f32 / 0)");
 }
 
+LOOM_TEST(syntax_evaluate, operators_as_parameters) {
+    check_true("def most 'a ((<=): a -> a -> bool) (x: a) (y: a) = if x <= y then y else x\n"
+               "entry main = most (<=) 1 2 == 2 && most (>=) 1 2 == 1 && 1 <= 2");
+    check_true("def all_of (+) ne xs = reduce (+) ne xs + foldl (+) ne xs + (+ 1) ne + (1 +) ne\n"
+               "entry main = all_of (*) 1 [2, 3] == 36");
+    TRUE("(\\(-) x -> x - 1) (+) 2 == 3 && (let (f, (**)) = (1, (+)) in f ** 2) == 3");
+}
+
 LOOM_TEST(syntax_evaluate, indexing) {
     IS("[1, 2, 3, 4][1:3]", "[2, 3]");
     IS("[1, 2, 3, 4][::2]", "[1, 3]");

@@ -10,19 +10,19 @@
 -- input { empty([0][0]i32) }
 -- output { empty([0][0]i32) }
 -- random input { [6][37]i32 } auto output
-def network [n] 'a (before: a -> a -> bool) (bits: i64) (xs: [n]a) : [n]a =
+def network [n] 'a ((<=): a -> a -> bool) (bits: i64) (xs: [n]a) : [n]a =
   loop xs for p < bits do
     loop xs for q < p + 1 do
       let d = 1 << (p - q)
       in tabulate n (\i ->
            let (x, y) = (xs[i], xs[i ^ d])
            let upward = (i >> (p + 1)) & 1 == 0
-           in if (i & d == 0) == upward then (if before y x then y else x) else (if before x y then y else x))
+           in if (i & d == 0) == upward then (if y <= x then y else x) else (if x <= y then y else x))
 
-def sort_with [n] 'a (before: a -> a -> bool) (last: a) (xs: [n]a) : [n]a =
+def sort_with [n] 'a ((<=): a -> a -> bool) (last: a) (xs: [n]a) : [n]a =
   let bits = loop b = 0 while 1 << b < n do b + 1
   let padded = xs ++ replicate ((1 << bits) - n) last
-  in (network before bits padded)[:n] :> [n]a
+  in (network (<=) bits padded)[:n] :> [n]a
 
 entry up [n][m] (xss: [n][m]i32) : [n][m]i32 = map (sort_with (<) i32.highest) xss
 entry down [n][m] (xss: [n][m]i32) (k: [n]i64) : [n]i32 =
