@@ -143,9 +143,22 @@ static void bind_level(syn_elab *e, const syn_rt *level, uint32_t depth, syn_nod
     size->binder = level;
 }
 
+/* What would give the sizes their values has been complained about: their uses are not. */
+static void bind_poison(syn_elab *e, const syn_rt *rt, syn_env *scope) {
+    loom_syn_step(e);
+    if (!rt->has_dims || rt->kind == RT_FUNCTION) return;
+    syn_size *size = rt->kind == RT_ARRAY ? loom_syn_dim_size(e, &rt->dim, scope) : NULL;
+    if (size && !size->node) size->node = loom_syn_poison(e, rt->span);
+    for (uint32_t i = 0; i < rt->n_items; i++) bind_poison(e, rt->items[i], scope);
+}
+
 static void bind_in(syn_elab *e, const syn_rt *rt, syn_node *node, syn_env *scope) {
     loom_syn_step(e);
-    if (!rt->has_dims || loom_syn_is_poison(node->type)) return;
+    if (!rt->has_dims) return;
+    if (loom_syn_is_poison(node->type)) {
+        bind_poison(e, rt, scope);
+        return;
+    }
     if (rt->kind == RT_TUPLE) {
         for (uint32_t i = 0; i < rt->n_items; i++) {
             if (rt->items[i]->has_dims) bind_in(e, rt->items[i], loom_syn_project(e, node, i, node->span), scope);

@@ -85,6 +85,7 @@ struct syn_ty {
     syn_mask mask;                      /* scalar types it may be; 0: any type */
     bool no_seq;                        /* may not become a sequence */
     uint8_t literal;                    /* 1: an integer literal has this type, 2: a float literal */
+    bool counter;                       /* a loop's counter has it: i64 where nothing else decides */
     syn_constraint *watch, **watch_end; /* constraints to look at again when it is bound */
 };
 

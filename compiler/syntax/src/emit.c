@@ -10,6 +10,7 @@
 static loom_dtype default_of(const syn_ty *t) {
     static const loom_dtype order[] = {LOOM_I32, LOOM_F64, LOOM_I64, LOOM_F32, LOOM_C128, LOOM_C64, LOOM_U64,
                                        LOOM_U32, LOOM_I16, LOOM_U16, LOOM_I8,  LOOM_U8,   LOOM_BOOL};
+    if (t->counter && (t->mask & SYN_BIT(LOOM_I64))) return LOOM_I64;
     if (t->literal == 2 && (t->mask & SYN_BIT(LOOM_F64))) return LOOM_F64;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (t->mask & SYN_BIT(order[i])) return order[i];

@@ -31,7 +31,7 @@ static syn_value *closure(syn_elab *e, const syn_function *f, syn_env *env) {
 }
 
 static syn_value *operator_value(syn_elab *e, syn_name *op, bool backtick, syn_env *env, loom_span span) {
-    syn_value *f = backtick ? loom_syn_lookup(e, env, op) : NULL;
+    syn_value *f = loom_syn_lookup(e, env, op);
     if (!f && !backtick && !loom_syn_top_level(e, op)) f = loom_syn_operator(e, op);
     return f ? f : loom_syn_name(e, op, env, span);
 }

@@ -99,11 +99,16 @@ static syn_node *loop_for(looping *l, syn_node *count, syn_node *initial, syn_no
     return n;
 }
 
+/* The counter has the type of its bound: of a literal that is decided later, by what the counter is used for. */
 static syn_node *counted(looping *l) {
     syn_elab *e = l->e;
     syn_node *bound = loom_syn_elab_node(e, l->loop->limit, l->env, "the bound of a loop");
     syn_ty *t = loom_syn_ty(bound->type);
     bool other = t->kind == TY_SCALAR && t->dtype != LOOM_I64 && loom_dtype_is_integer(t->dtype);
+    if (t->kind == TY_VAR && t->literal == 1) {
+        other = loom_syn_restrict(e, t, SYN_INTEGERS);
+        t->counter = true;
+    }
     if (!other) bound = loom_syn_i64_of(e, LOOM_W_INDEX_TYPE, bound, l->loop->limit->span, "bound of the loop");
     syn_node *count = other ? loom_syn_node1(e, LOOM_OP_CONVERT, e->scalars[LOOM_I64], bound, bound->span) : bound;
     return loop_for(l, count, initial_state(l), NULL, other ? t : e->scalars[LOOM_I64]);

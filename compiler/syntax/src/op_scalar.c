@@ -118,11 +118,19 @@ static bool check_operand(syn_elab *e, loom_prim prim, syn_node *x, syn_mask mas
     return false;
 }
 
-/* A literal with a fraction, whose type is still open, is an f64 as far as an integer beside it is concerned. */
+/* An integer, or the counter of a loop, whose type is still open. */
+static bool is_whole(const syn_ty *t) {
+    if (t->kind == TY_SCALAR) return loom_dtype_is_integer(t->dtype);
+    return t->kind == TY_VAR && t->mask && !(t->mask & ~SYN_INTEGERS);
+}
+
+/* A literal with a fraction, whose type is still open, is an f64 as far as an integer beside it is concerned, and an
+ * open integer an i64. */
 static loom_dtype type_beside(const syn_ty *t, const syn_ty *other) {
     if (t->kind == TY_SCALAR) return t->dtype;
+    if (is_whole(t)) return LOOM_I64;
     bool fraction = t->kind == TY_VAR && t->mask && !(t->mask & SYN_INTEGERS) && (t->mask & SYN_BIT(LOOM_F64));
-    return fraction && other->kind == TY_SCALAR && loom_dtype_is_integer(other->dtype) ? LOOM_F64 : LOOM_DTYPES;
+    return fraction && is_whole(other) ? LOOM_F64 : LOOM_DTYPES;
 }
 
 /* To the wider of both. */

@@ -191,13 +191,8 @@ static void add_decl(syn_parser *p, syn_decl *d) {
 
 /* A name, or an operator in parentheses. */
 static const syn_token *declared_name(syn_parser *p) {
-    if (loom_syn_is(p, T_LPAR) && loom_syn_ahead(p, 1)->kind == T_OP && loom_syn_ahead(p, 2)->kind == T_RPAR) {
-        loom_syn_next(p);
-        const syn_token *op = loom_syn_next(p);
-        loom_syn_next(p);
-        return op;
-    }
-    return loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a name", "as in `def name (x: f32) = x`");
+    const syn_token *op = loom_syn_take_operator(p);
+    return op ? op : loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a name", "as in `def name (x: f32) = x`");
 }
 
 static void parse_function(syn_parser *p, syn_decl_kind kind) {

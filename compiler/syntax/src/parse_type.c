@@ -265,6 +265,26 @@ static syn_pat *parse_literal_pattern(syn_parser *p) {
     return pat;
 }
 
+const syn_token *loom_syn_take_operator(syn_parser *p) {
+    if (!loom_syn_is(p, T_LPAR) || loom_syn_ahead(p, 1)->kind != T_OP || loom_syn_ahead(p, 2)->kind != T_RPAR)
+        return NULL;
+    loom_syn_next(p);
+    const syn_token *op = loom_syn_next(p);
+    loom_syn_next(p);
+    return op;
+}
+
+/* `(<=)`: a parameter that is used as an operator. NULL where there is none. */
+static syn_pat *operator_pattern(syn_parser *p) {
+    syn_pat *pat = new_pattern(p, P_NAME);
+    uint32_t first = p->at;
+    const syn_token *op = loom_syn_take_operator(p);
+    if (!op) return NULL;
+    pat->name = op->name;
+    pat->span = loom_syn_span_from(p, first);
+    return pat;
+}
+
 syn_pat *loom_syn_pattern_atom(syn_parser *p) {
     loom_syn_enter(p);
     loom_syn_skip_attributes(p);
@@ -278,7 +298,10 @@ syn_pat *loom_syn_pattern_atom(syn_parser *p) {
         pat = new_pattern(p, P_WILD);
         loom_syn_next(p);
         break;
-    case T_LPAR: pat = parse_tuple_pattern(p); break;
+    case T_LPAR:
+        pat = operator_pattern(p);
+        if (!pat) pat = parse_tuple_pattern(p);
+        break;
     case T_LBRACE: pat = parse_record_pattern(p); break;
     default: pat = parse_literal_pattern(p); break;
     }

@@ -63,6 +63,8 @@ syn_te *loom_syn_type_atom(syn_parser *p); /* without an arrow */
 bool loom_syn_starts_type_atom(const syn_parser *p);
 syn_pat *loom_syn_pattern(syn_parser *p); /* with `: type` */
 syn_pat *loom_syn_pattern_atom(syn_parser *p);
+const syn_token *loom_syn_take_operator(
+    syn_parser *p); /* `(+)`: the operator; NULL, and nothing taken, if it is not there */
 bool loom_syn_starts_pattern(const syn_parser *p);
 /* Reports names that patterns bind together and that are there twice. */
 void loom_syn_bind_once(syn_parser *p, syn_pat *const *patterns, uint32_t n);

@@ -268,6 +268,7 @@ static bool join_vars(syn_elab *e, syn_ty *a, syn_ty *b) {
     if (a->mask && b->mask && mask == 0) return false;
     a->no_seq = a->no_seq || b->no_seq;
     if (b->literal > a->literal) a->literal = b->literal;
+    a->counter = a->counter || b->counter;
     join_watches(a, b);
     b->link = a;
     return mask == a->mask || settle_mask(e, a, mask);
