@@ -103,7 +103,7 @@ case("convgrid", [("arg", "gcf", gcf), ("arg", "grid", grid), ("stream", "s.x", 
      [want[100:160, 100:150]])
 awgrid(200, 120)
 
-stages = ["ast", "core", "simplified", "stages", "shapes", "lifted", "fused", "schedule", "llvm", "plan"]
+stages = ["nodes", "steps", "html", "ast", "core", "simplified", "stages", "shapes", "lifted", "fused", "schedule", "llvm", "plan"]
 for program in ["examples/" + p for p in sorted(os.listdir(os.path.join(ROOT, "examples"))) if p.endswith(".weft")] + ["client/programs/image.weft"]:
     for stage in stages:
         entry = ["--entry", "image_f32"] if program.endswith("image.weft") else []

@@ -40,7 +40,8 @@ loom_status *cli_options(const cli_call *call, const loom_command_text *text, lo
         if (strcmp(o->name, "quiet") == 0 && *(const bool *)o->to) loom_ms_quiet();
     }
     for (loom_option *o = options; o->name && !*done; o++) {
-        bool file = strcmp(o->name, "output") == 0 || strcmp(o->name, "png") == 0 || strcmp(o->name, "stats") == 0;
+        bool file = strcmp(o->name, "output") == 0 || strcmp(o->name, "png") == 0 || strcmp(o->name, "stats") == 0 ||
+                    strcmp(o->name, "html") == 0;
         if (file) LOOM_TRY(check_names(o));
         if (strcmp(o->name, "workers") == 0) LOOM_TRY(loom_machine_check_limits());
     }
