@@ -71,14 +71,23 @@ void cli_tell_waiting(const char *endpoint, double seconds) {
     fprintf(stderr, "waiting for a daemon at %s, %.0f s at most\n", endpoint, seconds);
 }
 
-loom_status *cli_open_session(const cli_where *where, loom_session **session) {
-    loom_session_options options = {.connect = where->connect,
+static loom_status *open_session(const cli_where *where, bool own_cache, loom_session **session) {
+    loom_session_options options = {.own_cache = own_cache,
+                                    .connect = where->connect,
                                     .workers = (int)where->workers,
                                     .threads = (int)where->threads,
                                     .memory = where->memory,
                                     .waiting = where->quiet ? NULL : cli_tell_waiting,
                                     .insecure = where->insecure};
     return loom_session_open(&options, session);
+}
+
+loom_status *cli_open_session(const cli_where *where, loom_session **session) {
+    return open_session(where, false, session);
+}
+
+loom_status *cli_open_own_session(const cli_where *where, loom_session **session) {
+    return open_session(where, true, session);
 }
 
 /* ---- signals ---- */
