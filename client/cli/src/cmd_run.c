@@ -19,6 +19,8 @@ static void print_claims(const loom_program *p, const loom_claims *claims, loom_
         loom_buffer_printf(to, "%s{\"node\": %" PRIu32 ", \"line\": %" PRIu32 ", \"claim\": \"%s\"}", i ? ", " : "",
                            b->node, p->nodes[b->node].span.line, b->claim);
     }
+    loom_buffer_text(to, "], \"met\": [");
+    for (uint32_t i = 0; i < claims->n_met; i++) loom_buffer_printf(to, "%s%" PRIu32, i ? ", " : "", claims->met[i]);
     loom_buffer_text(to, "], \"irregular\": [");
     for (uint32_t i = 0; i < claims->n_irregular; i++) {
         loom_buffer_printf(to, "%s{\"node\": %" PRIu32 ", \"line\": %" PRIu32 ", \"regular\": %s}", i ? ", " : "",
