@@ -11,7 +11,7 @@ import sys
 GRIDLOOM = os.path.join(os.environ["GRIDLOOM_BIN"], "gridloom")
 TMP = os.path.join(os.environ["LOOM_TMP"], "cli_help")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-COMMANDS = "image predict simulate run eval test check fmt explain cache status cancel workers".split()
+COMMANDS = "image predict simulate run eval profile bench test check fmt explain cache status cancel workers".split()
 
 
 def run(*arguments):

@@ -59,7 +59,7 @@ case("convgrid", [("arg", "gcf", gcf), ("arg", "grid", grid), ("stream", "s.x", 
      [want[100:160, 100:150]], ways=W)
 awgrid(200, 120)
 
-stages = ["ast", "core", "simplified", "stages", "shapes", "lifted", "fused", "schedule", "llvm", "plan"]
+stages = ["nodes", "steps", "html", "ast", "core", "simplified", "stages", "shapes", "lifted", "fused", "schedule", "llvm", "plan"]
 programs = [source(p[:-5]) for p in sorted(os.listdir(os.path.join(ROOT, "examples"))) if p.endswith(".weft")]
 for program in programs + [os.path.join(ROOT, "client/programs/image.weft")]:
     entries = [line.split()[1] for line in gridloom("check", program).stdout.splitlines() if line.startswith("entry ")]

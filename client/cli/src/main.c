@@ -18,6 +18,8 @@ const cli_command cli_commands[] = {
     {"simulate", cli_simulate, "make an observation of point sources"},
     {"run", cli_run, "run a Weft program on workers"},
     {"eval", cli_eval, "evaluate a Weft program here, with the interpreter"},
+    {"profile", cli_profile, "tell where the time of a Weft program goes, line by line"},
+    {"bench", cli_bench, "run a Weft program several times and tell how long it takes"},
     {"test", cli_test, "run the tests that Weft programs carry"},
     {"check", cli_check, "look for errors in a Weft program"},
     {"fmt", cli_fmt, "lay out a Weft program"},

@@ -40,7 +40,8 @@ loom_status *cli_options(const cli_call *call, const loom_command_text *text, lo
         if (strcmp(o->name, "quiet") == 0 && *(const bool *)o->to) loom_ms_quiet();
     }
     for (loom_option *o = options; o->name && !*done; o++) {
-        bool file = strcmp(o->name, "output") == 0 || strcmp(o->name, "png") == 0 || strcmp(o->name, "stats") == 0;
+        bool file = strcmp(o->name, "output") == 0 || strcmp(o->name, "png") == 0 || strcmp(o->name, "stats") == 0 ||
+                    strcmp(o->name, "html") == 0;
         if (file) LOOM_TRY(check_names(o));
         if (strcmp(o->name, "workers") == 0) LOOM_TRY(loom_machine_check_limits());
     }
@@ -72,14 +73,23 @@ void cli_tell_waiting(const char *endpoint, double seconds) {
     fprintf(stderr, "waiting for a daemon at %s, %.0f s at most\n", endpoint, seconds);
 }
 
-loom_status *cli_open_session(const cli_where *where, loom_session **session) {
-    loom_session_options options = {.connect = where->connect,
+static loom_status *open_session(const cli_where *where, bool own_cache, loom_session **session) {
+    loom_session_options options = {.own_cache = own_cache,
+                                    .connect = where->connect,
                                     .workers = (int)where->workers,
                                     .threads = (int)where->threads,
                                     .memory = where->memory,
                                     .waiting = where->quiet ? NULL : cli_tell_waiting,
                                     .insecure = where->insecure};
     return loom_session_open(&options, session);
+}
+
+loom_status *cli_open_session(const cli_where *where, loom_session **session) {
+    return open_session(where, false, session);
+}
+
+loom_status *cli_open_own_session(const cli_where *where, loom_session **session) {
+    return open_session(where, true, session);
 }
 
 /* ---- signals ---- */

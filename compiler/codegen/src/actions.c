@@ -523,6 +523,16 @@ static void emit_life(flat *f, const bool *at, bool **table, loom_action_kind ki
     }
 }
 
+static void list_touched(const flat *f, const node *n, loom_plan_action *a) {
+    loom_gen *g = f->p->g;
+    if (a->kind == LOOM_ACT_LOOP || a->kind == LOOM_ACT_IF) return;
+    uint32_t *touched = LOOM_NEW_ARRAY(g->arena, uint32_t, g->buffers.count + 1);
+    for (uint32_t b = 0; b < g->buffers.count; b++) {
+        if (n->touched[b] && !(a->kind == LOOM_ACT_ROWS && f->p->in_rows[b])) touched[a->n_touched++] = b;
+    }
+    a->touched = touched;
+}
+
 static void flatten(flat *f, const node_list *list, bool top) {
     loom_gen *g = f->p->g;
     for (size_t i = 0; i < list->count; i++) {
@@ -534,6 +544,7 @@ static void flatten(flat *f, const node_list *list, bool top) {
         emit_life(f, n->touched, f->first, LOOM_ACT_ALLOC);
         size_t at = f->actions.count;
         LOOM_PUSH(g->arena, f->actions, n->action);
+        list_touched(f, n, &f->actions.at[at]);
         flatten(f, &n->inner, false);
         f->actions.at[at].n_inner = (uint32_t)(f->actions.count - at - 1);
         size_t middle = f->actions.count;

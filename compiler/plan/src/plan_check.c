@@ -303,6 +303,13 @@ static loom_status *check_action(checker *c, uint32_t a, uint32_t end, uint32_t 
     REFUSE("action %u is of no known kind", a);
 }
 
+static loom_status *check_touched(const loom_plan *p, uint32_t a) {
+    const loom_plan_action *action = &p->actions[a];
+    for (uint32_t i = 0; i < action->n_touched; i++)
+        NEED(action->touched[i] < p->n_buffers, "action %u: no buffer %u", a, action->touched[i]);
+    return NULL;
+}
+
 /* What an inner block allocates it frees, so that a turn or a branch leaves no trace but its results. */
 static loom_status *check_range(checker *c, uint32_t begin, uint32_t end, uint32_t depth, bool in_loop) {
     NEED(depth <= LOOM_PLAN_MAX_NESTING, "actions nest deeper than %d", LOOM_PLAN_MAX_NESTING);
@@ -323,7 +330,8 @@ static loom_status *check_range(checker *c, uint32_t begin, uint32_t end, uint32
                    p->chunk_begin - a - 1 < (uint64_t)action->n_inner + action->n_else) {
             status = loom_error(LOOM_E_DATA, "plan: the chunk begins inside action %u", a);
         } else {
-            status = check_action(c, a, end, depth, in_loop);
+            status = check_touched(p, a);
+            if (!status) status = check_action(c, a, end, depth, in_loop);
         }
         a += 1 + (nests ? action->n_inner + action->n_else : 0);
     }

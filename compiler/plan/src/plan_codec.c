@@ -61,6 +61,7 @@ static const loom_wire_field action_fields[] = {
     LOOM_WIRE_N(14, I64S, loom_plan_action, upper, rank),
     LOOM_WIRE(15, DOUBLE, loom_plan_action, cost),
     LOOM_WIRE(16, TEXT, loom_plan_action, label),
+    LOOM_WIRE_N(17, U32S, loom_plan_action, touched, n_touched),
 };
 static LOOM_WIRE_TABLE(action, loom_plan_action);
 

@@ -24,6 +24,8 @@
 #define REFUSED(change) REFUSED_OF((void)0, change)
 
 LOOM_TEST(plan_check, indices) {
+    static const uint32_t touched[] = {0, 8};
+    REFUSED_OF((actions[1].touched = touched, actions[1].n_touched = 1), actions[1].n_touched = 2);
     REFUSED(actions[0].buffer = 8);
     REFUSED(actions[1].kernel = 5);
     REFUSED(actions[1].extent = 4);

@@ -189,10 +189,6 @@ static syn_node *with_field(syn_elab *e, const syn_exp *x, syn_node *record, uin
 syn_value *loom_syn_elab_update_field(syn_elab *e, const syn_exp *x, syn_env *env) {
     syn_node *record = loom_syn_elab_node(e, x->a, env, "updated");
     syn_node *value = loom_syn_elab_node(e, x->b, env, "a field");
-    if (x->n_names > LOOM_MAX_TYPE_NESTING) {
-        loom_syn_error(e, LOOM_W_UPDATE_FORM, x->name_span, NULL, "a path of %u fields", x->n_names);
-        return loom_syn_node_value(e, loom_syn_poison(e, x->span));
-    }
     return loom_syn_node_value(e, with_field(e, x, record, 0, value));
 }
 

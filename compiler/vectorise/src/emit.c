@@ -431,6 +431,13 @@ static bool build_body(vec *v, piece *p, uint64_t *used) {
     return ok;
 }
 
+/* Nodes that stand in no table are made up on the way. */
+static loom_node_id number_of(const vec *v, const loom_node *n) {
+    uintptr_t at = (uintptr_t)n, first = (uintptr_t)v->p->nodes;
+    bool in_table = at >= first && at < first + v->p->n_nodes * sizeof *n;
+    return in_table ? (loom_node_id)(n - v->p->nodes) : LOOM_NONE;
+}
+
 loom_lop vec_plain_op(const vec *v, const loom_node *n, loom_lop_kind kind, const op_axes *axes) {
     return (loom_lop){.kind = kind,
                       .n_axes = axes->n,
@@ -444,6 +451,7 @@ loom_lop vec_plain_op(const vec *v, const loom_node *n, loom_lop_kind kind, cons
                       .test = LOOM_NONE,
                       .site = LOOM_NONE,
                       .span = n ? n->span : (loom_span){0},
+                      .node = number_of(v, n),
                       .inner = v->inner_depth > 0};
 }
 

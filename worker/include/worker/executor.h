@@ -119,11 +119,12 @@ typedef loom_status *(*loom_pull)(void *context, int64_t block, loom_value **str
 LOOM_MUST_USE loom_status *loom_run_array(loom_run *run, loom_pull pull, void *context,
                                           loom_value **outputs /* n_outputs */);
 
-/* Seconds spent by action label since creation; for --json and profiles. */
+/* Seconds spent by action label since creation; for --json and profiles. Bytes: sizes of the arrays that the actions
+ * read and write, each once a call; 0 of what is interpreted. */
 typedef struct loom_run_time {
     const char *label;
     double seconds;
-    uint64_t calls;
+    uint64_t calls, bytes;
 } loom_run_time;
 size_t loom_run_times(const loom_run *run, const loom_run_time **times);
 

@@ -219,6 +219,7 @@ static loom_status *act_rows(loom_engine *engine, uint32_t at, int nesting) {
     bool done, left = false;
     loom_status *raised = NULL, *status = NULL;
     LOOM_TRY(loom_engine_rows(engine, action, &done, &raised));
+    engine->rows_apart = !done;
     if (done) return NULL;
     for (uint32_t i = 0; i < action->n_buffers && !status; i++) status = allocate(engine, at, action->buffers[i]);
     if (!status) status = run_actions(engine, at + 1, at + 1 + action->n_inner, nesting + 1, &left);
@@ -283,6 +284,28 @@ static loom_status *run_one(loom_engine *engine, uint32_t at, int nesting, bool 
     return loom_error(LOOM_E_INTERNAL, "plan has an action of unknown kind %d", (int)action->kind);
 }
 
+static uint64_t bytes_touched(const loom_engine *engine, const loom_plan_action *action) {
+    uint64_t all = 0, bytes;
+    for (uint32_t i = 0; i < action->n_touched; i++) {
+        loom_status *unknown = loom_engine_size(engine, action->touched[i], &bytes);
+        if (!unknown) all += bytes;
+        loom_status_free(unknown);
+    }
+    return all;
+}
+
+static void note_time(loom_engine *engine, uint32_t at, double seconds) {
+    const loom_plan_action *action = &engine->plan->actions[at];
+    loom_run_time *time = &engine->times[engine->actions[at].time];
+    time->calls++;
+    /* What is inside is noted by itself. */
+    bool apart = action->kind == LOOM_ACT_LOOP || action->kind == LOOM_ACT_IF ||
+                 (action->kind == LOOM_ACT_ROWS && engine->rows_apart);
+    if (apart) return;
+    time->seconds += seconds;
+    time->bytes += bytes_touched(engine, action);
+}
+
 static loom_status *run_actions(loom_engine *engine, uint32_t from, uint32_t to, int nesting, bool *left) {
     if (nesting > LOOM_PLAN_MAX_NESTING)
         return loom_error(LOOM_E_LIMIT, "plan nests more than %d loops", LOOM_PLAN_MAX_NESTING);
@@ -295,9 +318,7 @@ static loom_status *run_actions(loom_engine *engine, uint32_t from, uint32_t to,
         /* What follows may rely on what a kernel has checked; the caller names the error. */
         if (loom_engine_has_raised(engine)) return NULL;
         read_scalar_extents(engine);
-        loom_run_time *time = &engine->times[engine->actions[at].time];
-        time->calls++;
-        if (action->kind != LOOM_ACT_LOOP && action->kind != LOOM_ACT_IF) time->seconds += loom_seconds() - start;
+        note_time(engine, at, loom_seconds() - start);
         at += 1 + action->n_inner + action->n_else;
     }
     return NULL;

@@ -58,6 +58,7 @@ typedef struct loom_engine {
     int64_t *first; /* LOOM_STORE_FIRST; aligned as all buffers are */
     int64_t raised_element;
     bool in_chunk;     /* set by the caller around the actions of a chunk */
+    bool rows_apart;   /* the last ROWS went action by action */
     bool accumulating; /* a permute of this chunk has begun to change an accumulator */
     loom_action_state *actions;
     loom_run_time *times;

@@ -47,6 +47,7 @@ typedef struct loom_session_options {
     /* Called once by loom_session_open where the daemon that is named has not answered for a second; it waits `seconds`
      * more. NULL is fine. */
     void (*waiting)(const char *endpoint, double seconds);
+    bool own_cache;  /* embedded: an empty cache of object code, gone with the session */
     bool insecure;   /* tcp:// endpoints are refused unless this is said aloud */
     bool no_signals; /* leave signals alone (tests, libraries) */
 } loom_session_options;
@@ -98,7 +99,7 @@ typedef struct loom_job_description {
 typedef struct loom_job_time {
     const char *label;
     double seconds;
-    uint64_t calls;
+    uint64_t calls, bytes; /* of arrays that were read and written */
 } loom_job_time;
 
 typedef struct loom_job_result {

@@ -182,7 +182,8 @@ typedef struct loom_lop {
     const loom_lvalue_id *then_results, *else_results;
     loom_lsite_id site;
     loom_span span;
-    bool inner; /* belongs to the body of a LOOP or IF */
+    loom_node_id node; /* of the stage's program: what it was made for; LOOM_NONE: no single one */
+    bool inner;        /* belongs to the body of a LOOP or IF */
 } loom_lop;
 
 typedef struct loom_lsite {

@@ -155,6 +155,10 @@ typedef struct loom_plan_action {
     /* COMBINE of the operator, for merging; cost per unit in nanoseconds as estimated (0: unknown) */
     double cost;
     const char *label; /* for profiles: "fft (awgrid.weft:12)" */
+    /* For profiles: buffers that it reads or writes, but for those of ROWS that are there inside alone. LOOP and IF
+     * have none: their inner actions do. */
+    uint32_t n_touched;
+    const uint32_t *touched;
 } loom_plan_action;
 
 typedef struct loom_plan_output {

@@ -290,10 +290,6 @@
       "type of the old one.", \
       "entry main (xs: []f64) (n: i64) = xs with [0] = n\n", \
       "entry main (xs: []f64) (n: i64) = xs with [0] = f64 n\n") \
-    X(UPDATE_FORM, 427, TYPE, "an update of this form is not possible", \
-      "An update replaces an element, xs with [i, j] = v, or a stretch of the outermost level, xs with [a:b] = vs.", \
-      "entry main (xs: []f64) = xs with [0:4:2] = [1, 2]\n", \
-      "entry main (xs: []f64) = imap (\\i x -> if i % 2 == 0 then 1 else x) xs\n") \
     X(RANGE_TYPE, 428, TYPE, "a range of something else than integers", \
       "The ends and the second element of a range are integers of one type.", \
       "entry main (x: f64) = 0..<x\n", \
