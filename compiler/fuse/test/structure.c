@@ -133,6 +133,67 @@ LOOM_TEST(structure, equal_operations) {
     loom_arena_destroy(arena);
 }
 
+static uint32_t largest_result(const loom_lifted *l) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < l->n_ops; i++) {
+        for (uint32_t k = 0; k < l->ops[i].n_results; k++) {
+            uint32_t n = l->values[l->ops[i].results[k]].n_axes;
+            if (n > most) most = n;
+        }
+    }
+    return most;
+}
+
+/* Rows that are chosen, cut, joined and repeated are referred to by each of those who use them: nothing with an axis
+ * for the elements of such rows is left. */
+LOOM_TEST(structure, rows_are_referred_to) {
+    static const char *const texts[] = {
+        "let yss = map (\\i -> xss[i]) is in map (\\ys -> ys[0] + sum ys) yss",
+        "let yss = gather (gather xss is) (reverse (iota (length is))) in map (\\ys -> ys[0] * maximum ys) yss",
+        "let yss = map (\\i -> if i > 0 then xss[i] else xss[1]) is in map (\\ys -> ys[0] * maximum ys) yss",
+        "let yss = map (\\i -> xss[1][i:]) is in map (\\ys -> if length ys > 0 then ys[0] + sum ys else 0) yss",
+        "let yss = gather xss is ++ replicate 3 xss[1] in map (\\ys -> ys[0] + sum ys) yss",
+        "map (\\i -> let ys = xss[i] in loop s = 0 for k < length ys do s + ys[k] * ys[0]) is",
+        "let yss = map reverse (gather xss is) in map (\\ys -> ys[0] + sum ys) yss",
+    };
+    for (uint32_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        for (uint32_t irregular = 0; irregular < 2; irregular++) {
+            loom_arena *arena;
+            char *text = NULL;
+            LOOM_CHECK(asprintf(&text, "entry main (xss: [][]f64) (is: []i64) : []f64 = %s", texts[k]) > 0);
+            loom_lifted *l = weft_lifted(
+                &(weft_case){.name = "references",
+                             .text = text,
+                             .arguments = {irregular ? "f64 3x[2 4 3]" : "f64 3x4", "i64 9 = 0 1 2 2 1 0 0 2 1"},
+                             .tolerance = 1e-12},
+                &arena);
+            if (largest_result(l) > 1) loom_test_fail(__FILE__, __LINE__, "rows are copied: %s", texts[k]);
+            loom_arena_destroy(arena);
+            free(text);
+        }
+    }
+}
+
+/* What costs more than finding an element is computed once for each, and kept: here over (i, j). */
+LOOM_TEST(structure, results_are_kept) {
+    static const char *const texts[] = {
+        "let yss = map (\\x -> map (\\y -> f64.exp (x * y)) xs) xs in map (\\ys -> ys[0] + sum ys) yss",
+        "let yss = map (\\y -> map (\\x -> f64.exp (x + y)) xs) xs in map2 (\\ys i -> ys[i] * maximum ys) yss is",
+    };
+    for (uint32_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        loom_arena *arena;
+        char *text = NULL;
+        LOOM_CHECK(asprintf(&text, "entry main (xs: []f64) (is: []i64) : []f64 = %s", texts[k]) > 0);
+        loom_lifted *l = weft_lifted(
+            &(weft_case){
+                .name = "kept", .text = text, .arguments = {"f64 9", "i64 9 = 0 1 2 2 1 0 0 2 1"}, .tolerance = 1e-12},
+            &arena);
+        LOOM_CHECK_EQ_INT(largest_result(l), 2);
+        loom_arena_destroy(arena);
+        free(text);
+    }
+}
+
 static char *long_program(uint32_t n, const char *step) {
     char *text = NULL;
     size_t length = 0;
