@@ -14,16 +14,16 @@
 #include <string.h>
 
 enum {
-    MAX_BODY = 512, /* expressions of an operation that grows by fusion: keeps copying and code generation linear */
-    MAX_FORM = 12,  /* terms of a linear form */
-    MAX_FACTS = 64, /* facts in force at once */
-    MAX_ROUNDS = 8, /* of fusion; two or three suffice, the rest is for long diamonds */
-    SPECULATE = 64, /* work of a branch that may run where it is not taken, so that both become one select */
-    VIEW = 4,       /* work of one load */
-    TRIVIAL = 12,   /* work not worth a place in memory, whatever happens to it: a product of two loads */
-    CHEAP = 20,     /* work that may be done at each of several uses, over the same points */
-    REFERENCE =
-        128, /* work of finding an element of rows that are referred to: that is bounded, a copy of them is not */
+    MAX_BODY = 512,  /* expressions of an operation that grows by fusion: keeps copying and code generation linear */
+    MAX_FORM = 12,   /* terms of a linear form */
+    MAX_FACTS = 64,  /* facts in force at once */
+    MAX_ROUNDS = 8,  /* of fusion; two or three suffice, the rest is for long diamonds */
+    SPECULATE = 64,  /* work of a branch that may run where it is not taken, so that both become one select */
+    VIEW = 4,        /* work of one load */
+    TRIVIAL = 12,    /* work not worth a place in memory, whatever happens to it: a product of two loads */
+    CHEAP = 20,      /* work that may be done at each of several uses, over the same points */
+    REFERENCE = 128, /* work of finding an element of a row that is referred to: bounded, as a copy of rows is not */
+    SHORT_ROW = 8,   /* elements of a row that is copied like a scalar: hardly more than its index */
 };
 
 /* ---- linear forms ---- */

@@ -106,10 +106,22 @@ static bool is_arithmetic(const loom_lexpr *e) {
            (loom_dtype_is_float(e->dtype) || loom_dtype_is_complex(e->dtype));
 }
 
+/* The axes without those of short rows, whose copies are bounded by the number of rows. */
+static uint64_t without_short_rows(const rewrite *r, const loom_lop *o, uint64_t axes) {
+    int64_t elements = 1;
+    for (uint32_t i = o->n_axes; i > 0; i--) {
+        const loom_axis *a = &r->l->axes[o->axes[i - 1]];
+        if (a->kind != LOOM_AXIS_CONST || a->extent > SHORT_ROW / elements) break;
+        axes &= ~bit(i - 1);
+        elements *= a->extent > 0 ? a->extent : 1;
+    }
+    return axes;
+}
+
 bool fuse_refers(const rewrite *r, const loom_lop *o, uint32_t result) {
     const loom_lblock b = r->l->blocks[o->body];
     const bool *needed = fuse_needed(r, o->body, result);
-    uint64_t axes = long_axes(r, o, LOOM_NONE), work = 0, arithmetic = 0;
+    uint64_t axes = without_short_rows(r, o, long_axes(r, o, LOOM_NONE)), work = 0, arithmetic = 0;
     for (loom_lexpr_id i = b.first; i < b.end; i++) {
         const loom_lexpr *e = &r->l->exprs[i];
         if (!needed[i - b.first]) continue;

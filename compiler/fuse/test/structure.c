@@ -164,7 +164,7 @@ LOOM_TEST(structure, rows_are_referred_to) {
             loom_lifted *l = weft_lifted(
                 &(weft_case){.name = "references",
                              .text = text,
-                             .arguments = {irregular ? "f64 3x[2 4 3]" : "f64 3x4", "i64 9 = 0 1 2 2 1 0 0 2 1"},
+                             .arguments = {irregular ? "f64 3x[12 14 13]" : "f64 3x14", "i64 9 = 0 1 2 2 1 0 0 2 1"},
                              .tolerance = 1e-12},
                 &arena);
             if (largest_result(l) > 1) loom_test_fail(__FILE__, __LINE__, "rows are copied: %s", texts[k]);
@@ -172,6 +172,20 @@ LOOM_TEST(structure, rows_are_referred_to) {
             free(text);
         }
     }
+}
+
+/* Rows of a few numbers are copied, like numbers. */
+LOOM_TEST(structure, short_rows_are_copied) {
+    loom_arena *arena;
+    loom_lifted *l = weft_lifted(
+        &(weft_case){.name = "short",
+                     .text = "entry main (xss: [][]f64) (is: []i64) : []f64 =\n"
+                             "  let yss = gather (gather xss is) is in map (\\ys -> ys[0] * ys[1] + maximum ys) yss",
+                     .arguments = {"f64 3x3", "i64 9 = 0 1 2 2 1 0 0 2 1"},
+                     .tolerance = 1e-12},
+        &arena);
+    LOOM_CHECK_EQ_INT(largest_result(l), 2);
+    loom_arena_destroy(arena);
 }
 
 /* What costs more than finding an element is computed once for each, and kept: here over (i, j). */
