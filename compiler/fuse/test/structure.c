@@ -118,6 +118,28 @@ LOOM_TEST(structure, several_consumers) {
     loom_arena_destroy(arena);
 }
 
+/* Squares are products, of floats and integers; other powers are not. */
+LOOM_TEST(structure, squares) {
+    loom_arena *arena;
+    loom_lifted *l =
+        weft_lifted(&(weft_case){.name = "squares",
+                                 .text = "entry main (a: []f64) (b: []f32) (c: []i32) : ([]f64, []f32, []i32) =\n"
+                                         "  (map (** 2) a, map (** 2) b, map (** 2) c)",
+                                 .arguments = {"f64 9", "f32 9", "i32 9"},
+                                 .tolerance = 1e-12},
+                    &arena);
+    for (uint32_t i = 0; i < l->n_ops; i++) LOOM_CHECK(!names_prim(l, &l->ops[i], LOOM_PRIM_POW));
+    loom_arena_destroy(arena);
+    l = weft_lifted(
+        &(weft_case){.name = "cubes",
+                     .text = "entry main (a: []f64) (k: f64) : ([]f64, []f64) = (map (** 3) a, map (** k) a)",
+                     .arguments = {"f64 9", "f64 = 2"},
+                     .tolerance = 1e-12},
+        &arena);
+    LOOM_CHECK(names_prim(l, &l->ops[0], LOOM_PRIM_POW));
+    loom_arena_destroy(arena);
+}
+
 /* Equal computations, far apart in the text, are one. */
 LOOM_TEST(structure, equal_operations) {
     loom_arena *arena;
