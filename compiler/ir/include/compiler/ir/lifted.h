@@ -7,8 +7,9 @@
  * of the chunk axis. A Weft value of nested arrays of tuples in a context of lifted axes is a set of values, each with
  * those context axes that it depends on, followed by its own axes.
  *
- * Representation of a value in the chunk: AVOIDED (no chunk axis), REGULAR (chunk axis, all others regular), REPLICATED
- * (reserved: virtual descriptors), IRREGULAR (some axis of kind SEGMENTED).
+ * Representation of a value in the chunk: AVOIDED (no chunk axis), REGULAR (chunk axis, all others regular), IRREGULAR
+ * (some axis of kind SEGMENTED). REPLICATED (rows that are referred to) is none of a value: what refers to rows of
+ * another goes into those who use it (compiler/fuse/src/rules.c).
  *
  * SEGMENTED AXES. Where an axis is segmented, the axes before it in the same list are those of its lengths, in the same
  * order: so the place of a point is a fold over its indices, p = 0; p = p * extent + i along a regular axis,
