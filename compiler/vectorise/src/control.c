@@ -1,10 +1,10 @@
 /* Conditionals and loops outside of operations.
  *
- *     if c ...      scalars, or c differs between elements: one COMPUTE with an IF inside (scalar.c)
- *                   c is the same for all and a branch has array operations: an IF operation
- *     loop ...      scalar state: one COMPUTE with a FOR or WHILE inside; each element may take its own number of turns
- *                   state with arrays, the same number of turns for all: a LOOP operation; a few known turns whose
- * state changes its shape: the turns one after the other
+ *     if c ...      scalars, or c differs between elements: one COMPUTE with an IF inside (scalar.c); where a branch
+ * needs memory, the elements are split (split.c) c is the same for all and a branch has array operations: an IF
+ * operation loop ...      scalar state: one COMPUTE with a FOR or WHILE inside; each element may take its own number of
+ * turns state with arrays, the same number of turns for all: a LOOP operation; a few known turns whose state changes
+ * its shape: the turns one after the other
  *
  * The context axes of a LOOP's states are iterated to a fixed point: a state that meets an axis on any turn has it from
  * the start. Only then the test is judged: one that depends on an element after any number of turns is not uniform.
@@ -134,7 +134,7 @@ bool vec_lift_if(vec *v, frame *f, loom_node_id id, val *result) {
     }
     if (vec_by_expressions(v, f, id, result)) return true;
     vec_roll_back(v, m);
-    return uniform && if_operation(v, f, n, c, result);
+    return uniform ? if_operation(v, f, n, c, result) : vec_split_if(v, f, n, c, result);
 }
 
 /* ---- loops ---- */

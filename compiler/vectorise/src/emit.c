@@ -292,6 +292,7 @@ uint64_t vec_unguarded(const vec *v, uint64_t used) {
     uint64_t mask = 0;
     used = vec_close_mask(v, used);
     for (uint32_t i = 0; i < v->depth; i++) {
+        if (v->levels[i].hidden) continue; /* it has points where the level that stands for it has */
         if (!(used >> i & 1) && vec_maybe_empty(v, v->levels[i].axis)) mask |= UINT64_C(1) << i;
     }
     return mask;

@@ -164,7 +164,7 @@ typedef struct loom_lop {
      * They need memory, but nobody need set them. */
     bool blank;
     /* COMPUTE: results have as many points as the operation, in the same order, under other axes (rows that differ in
-     * length, one behind the other). */
+     * length, one behind the other; all points of some levels). */
     bool dense;
     uint32_t n_target_axes;
     const loom_axis_id *target_axes; /* axes of the target (r indexed ones first, after context axes) */
