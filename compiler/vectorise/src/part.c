@@ -228,6 +228,7 @@ bool vec_part_frame(vec *v, const loom_node *n, part *p, const loom_body *const 
         for (loom_node_id i = b->first + b->n_params; i < b->end; i++) {
             const loom_node *node = &v->p->nodes[i];
             for (uint32_t j = 0; j < node->n_operands; j++) add_outer(v, b, loom_operand(v->p, node, j), &ids);
+            for (uint32_t j = 0; j < node->n_bodies; j++) add_outer(v, b, loom_node_body(v->p, node, j)->result, &ids);
         }
         add_outer(v, b, b->result, &ids);
     }
