@@ -555,6 +555,17 @@ bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument,
     return true;
 }
 
+bool vec_emit_extents(vec *v, const loom_node *n, builder build, void *argument, const extent **own) {
+    mark m = vec_mark_here(v);
+    piece like = {.build = build, .argument = argument, .node = n};
+    val shape;
+    vec_op_begin(v);
+    bool ok = build(v, argument, &shape);
+    vec_op_end(v);
+    vec_forget_exprs(v, m);
+    return ok && settle_own(v, &like, &shape, 0, own);
+}
+
 static bool give_value(vec *v, void *argument, val *result) {
     (void)v;
     *result = *(val *)argument;

@@ -16,15 +16,15 @@
 /* ---- all points under one axis ---- */
 
 /* How many there are: the last total, times the extents behind it. */
-static bool count_points(vec *v, const loom_node *n, const op_axes *axes, leaf *count) {
+bool vec_count_points(vec *v, const loom_node *n, uint32_t n_axes, const loom_axis_id *axes, leaf *count) {
     *count = vec_int_leaf(1);
-    for (uint32_t i = 0; i < axes->n; i++) {
-        const loom_axis *a = &v->l->axes[axes->axis[i]];
+    for (uint32_t i = 0; i < n_axes; i++) {
+        const loom_axis *a = &v->l->axes[axes[i]];
         if (a->kind == LOOM_AXIS_SEGMENTED) {
             *count = (leaf){.kind = LEAF_VALUE, .dtype = LOOM_I64, .id = a->total, .site = LOOM_NONE};
             continue;
         }
-        leaf extent = vec_extent_leaf(v, (struct extent){.axis = axes->axis[i], .expr = LOOM_NONE});
+        leaf extent = vec_extent_leaf(v, (struct extent){.axis = axes[i], .expr = LOOM_NONE});
         if (!vec_scalar_prim(v, n, LOOM_PRIM_MUL, count, &extent, count)) return false;
     }
     return true;
@@ -38,19 +38,26 @@ bool vec_all_points(vec *v, const loom_node *n, uint64_t mask, points *p) {
         p->all = vec_level_extent(v, p->axes.level[0]);
         return true;
     }
-    if (!count_points(v, n, &p->axes, &count)) return false;
+    if (!vec_count_points(v, n, p->axes.n, p->axes.axis, &count)) return false;
     p->all = vec_count_extent(v, &count);
+    for (uint32_t i = 0; i < p->axes.n; i++) {
+        leaf index = vec_axis_leaf(p->axes.axis[i], p->axes.level[i]);
+        if (!vec_points_array(v, n, p, &index, &p->index[p->axes.level[i]])) return false;
+    }
     return true;
 }
 
-/* The operation stores what it reads, in order, under other axes. */
-static loom_lvalue_id dense_value(vec *v, const loom_node *n, loom_lop *op, loom_dtype t, const op_axes *to) {
-    loom_lvalue_id value = vec_new_value(v, n, t, to);
-    op->n_results = 1;
-    op->results = &value;
-    op->dense = true;
-    loom_lifted_op(v->l, *op);
-    return value;
+bool vec_dense_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, const op_axes *to,
+                     loom_lvalue_id *value) {
+    loom_lop op;
+    op_axes from;
+    if (!vec_read_all(v, n, x, mask, &op, &from)) return false;
+    *value = vec_new_value(v, n, x->dtype, to);
+    op.n_results = 1;
+    op.results = value;
+    op.dense = true;
+    loom_lifted_op(v->l, op);
+    return true;
 }
 
 bool vec_points_array(vec *v, const loom_node *n, const points *p, const leaf *x, leaf *array) {
@@ -60,10 +67,10 @@ bool vec_points_array(vec *v, const loom_node *n, const points *p, const leaf *x
         *array = vec_unbind_level(v, x, p->axes.level[0], p->all);
         return true;
     }
-    loom_lop op;
-    op_axes from, to = {.n = 1, .level = {v->depth}, .axis = {p->all.axis}};
-    if (!vec_read_all(v, n, x, p->mask, &op, &from)) return false;
-    *array = vec_result_leaf(v, dense_value(v, n, &op, x->dtype, &to), &to, 1, own);
+    loom_lvalue_id value;
+    op_axes to = {.n = 1, .level = {v->depth}, .axis = {p->all.axis}};
+    if (!vec_dense_value(v, n, x, p->mask, &to, &value)) return false;
+    *array = vec_result_leaf(v, value, &to, 1, own);
     return true;
 }
 
@@ -72,23 +79,21 @@ bool vec_points_scalar(vec *v, const loom_node *n, const points *p, const leaf *
         *x = vec_bind_level(v, array, p->axes.level[0]);
         return true;
     }
-    loom_lop op;
-    op_axes from;
-    if (!vec_read_all(v, n, array, 0, &op, &from)) return false;
-    *x = vec_result_leaf(v, dense_value(v, n, &op, array->dtype, &p->axes), &p->axes, 0, NULL);
+    loom_lvalue_id value;
+    if (!vec_dense_value(v, n, array, 0, &p->axes, &value)) return false;
+    *x = vec_result_leaf(v, value, &p->axes, 0, NULL);
     return true;
 }
 
 /* ---- inside ---- */
 
 static bool level_index(vec *v, const loom_node *n, const points *all, uint32_t level, const val *from, leaf *index) {
-    leaf axis = vec_axis_leaf(v->levels[level].axis, level), *at;
-    val whole = vec_leaves_of(v, 1, &at), chosen;
+    val whole = {1, &all->index[level]}, chosen;
     if (all->axes.n == 1) {
         *index = from->at[0];
         return true;
     }
-    if (!vec_points_array(v, n, all, &axis, &at[0]) || !vec_lift_choice(v, n, &whole, from, &chosen)) return false;
+    if (!vec_lift_choice(v, n, &whole, from, &chosen)) return false;
     *index = chosen.at[0];
     return true;
 }
@@ -169,6 +174,13 @@ static bool build_seen(vec *v, void *argument, val *result) {
     return s->ok;
 }
 
+static void note_extents(vec *v, part *p, const extent *before, const extent *here, uint32_t n) {
+    for (uint32_t k = 0; k < n; k++) {
+        seen_extent e = {before[k], here[k]};
+        if (vec_is_segmented(v, e.here)) LOOM_PUSH(v->scratch, p->extents, e);
+    }
+}
+
 static bool see_leaf(vec *v, const loom_node *n, part *p, const leaf *x, leaf *seen) {
     *seen = *x;
     if (x->kind == LEAF_BAD || !(vec_level_mask(v, x) & (p->mask | p->moved))) return true;
@@ -181,10 +193,7 @@ static bool see_leaf(vec *v, const loom_node *n, part *p, const leaf *x, leaf *s
     val made;
     if (!vec_emit_compute(v, n, build_seen, &s, &made)) return false;
     *seen = made.at[0];
-    for (uint32_t k = 0; k < x->n_own; k++) {
-        seen_extent e = {x->own[k], seen->own[k]};
-        if (vec_is_segmented(v, e.here)) LOOM_PUSH(v->scratch, p->extents, e);
-    }
+    note_extents(v, p, x->own, seen->own, x->n_own);
     return true;
 }
 
@@ -195,6 +204,29 @@ bool vec_part_see(vec *v, const loom_node *n, part *p, const val *x, val *seen) 
         if (!see_leaf(v, n, p, &x->at[i], &at[i])) return false;
     }
     *seen = made;
+    return true;
+}
+
+typedef struct sight_of_extents {
+    sight sight;
+    const extent *own;
+    uint32_t n_own;
+} sight_of_extents;
+
+/* The element does not matter. */
+static bool build_extents(vec *v, void *argument, val *result) {
+    sight_of_extents *s = argument;
+    leaf x = vec_int_leaf(0);
+    x.n_own = s->n_own;
+    x.own = s->own;
+    s->sight.x = &x;
+    return build_seen(v, &s->sight, result);
+}
+
+bool vec_part_extents(vec *v, const loom_node *n, part *p, const leaf *x, const extent **own) {
+    sight_of_extents s = {.sight = {.v = v, .part = p, .ok = true}, .own = x->own, .n_own = x->n_own};
+    if (!vec_emit_extents(v, n, build_extents, &s, own)) return false;
+    note_extents(v, p, x->own, *own, x->n_own);
     return true;
 }
 
@@ -220,24 +252,29 @@ static void sort_once(node_ids *ids) {
     ids->count = n;
 }
 
-bool vec_part_frame(vec *v, const loom_node *n, part *p, const loom_body *const *bodies, uint32_t n_bodies, frame *f,
-                    frame **inside) {
+/* Bodies inside of it are part of it, their results too. */
+frame *vec_outer_values(vec *v, const loom_body *b, frame *f) {
     node_ids ids = {0};
-    for (uint32_t k = 0; k < n_bodies; k++) {
-        const loom_body *b = bodies[k];
-        for (loom_node_id i = b->first + b->n_params; i < b->end; i++) {
-            const loom_node *node = &v->p->nodes[i];
-            for (uint32_t j = 0; j < node->n_operands; j++) add_outer(v, b, loom_operand(v->p, node, j), &ids);
-            for (uint32_t j = 0; j < node->n_bodies; j++) add_outer(v, b, loom_node_body(v->p, node, j)->result, &ids);
-        }
-        add_outer(v, b, b->result, &ids);
+    for (loom_node_id i = b->first + b->n_params; i < b->end; i++) {
+        const loom_node *n = &v->p->nodes[i];
+        for (uint32_t j = 0; j < n->n_operands; j++) add_outer(v, b, loom_operand(v->p, n, j), &ids);
+        for (uint32_t j = 0; j < n->n_bodies; j++) add_outer(v, b, loom_node_body(v->p, n, j)->result, &ids);
     }
+    add_outer(v, b, b->result, &ids);
     sort_once(&ids);
     frame *made = LOOM_NEW(v->scratch, frame);
     *made = (frame){.n_nodes = (uint32_t)ids.count, .nodes = ids.at};
     made->vals = LOOM_NEW_ARRAY(v->scratch, val, ids.count + 1);
+    for (uint32_t i = 0; i < made->n_nodes; i++) made->vals[i] = *vec_slot(f, ids.at[i]);
+    return made;
+}
+
+bool vec_part_frame(vec *v, const loom_node *n, part *p, const frame *outer, frame **inside) {
+    frame *made = LOOM_NEW(v->scratch, frame);
+    *made = *outer;
+    made->vals = LOOM_NEW_ARRAY(v->scratch, val, (size_t)outer->n_nodes + 1);
     for (uint32_t i = 0; i < made->n_nodes; i++) {
-        if (!vec_part_see(v, n, p, vec_slot(f, ids.at[i]), &made->vals[i])) return false;
+        if (!vec_part_see(v, n, p, &outer->vals[i], &made->vals[i])) return false;
     }
     *inside = made;
     return true;

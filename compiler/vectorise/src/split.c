@@ -54,7 +54,7 @@ static bool lift_side(vec *v, split *s, const points *all, const leaf *flags, co
     frame *inside;
     if (!vec_lift_chosen(v, s->node, flags, place, which, all->all, vec_count_extent(v, count), &from)) return false;
     if (!vec_part_enter(v, s->node, all, &from, &x->part)) return false;
-    bool ok = vec_part_frame(v, s->node, &x->part, &x->body, 1, s->frame, &inside) &&
+    bool ok = vec_part_frame(v, s->node, &x->part, vec_outer_values(v, x->body, s->frame), &inside) &&
               vec_lift_body(v, x->body, NULL, inside, &x->result);
     vec_part_leave(v, &x->part);
     for (uint32_t i = 0; ok && i < x->result.n; i++) {

@@ -302,6 +302,8 @@ typedef bool (*builder)(vec *v, void *argument, val *result);
 /* Runs `build` inside an operation and makes what it gives manifest: COMPUTE operations, or views where those suffice.
  */
 bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument, val *result);
+/* The own axes of the first leaf that `build` gives, and nothing else of it. */
+bool vec_emit_extents(vec *v, const loom_node *n, builder build, void *argument, const extent **own);
 bool vec_materialise(vec *v, const loom_node *n, val *x);
 /* The value whose axes are exactly the context levels in `mask` (the chunk first), then the own axes in order. */
 bool vec_canonical(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value);
@@ -414,7 +416,13 @@ typedef struct points {
     uint64_t mask;
     op_axes axes; /* of the levels */
     extent all;
+    leaf index[MAX_LEVELS]; /* by level, where there are several: its index at all points, an array */
 } points;
+/* The number of points of some axes. */
+bool vec_count_points(vec *v, const loom_node *n, uint32_t n_axes, const loom_axis_id *axes, leaf *count);
+/* All of the leaf, over the levels in `mask`, in order under other axes of as many points. */
+bool vec_dense_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, const op_axes *to,
+                     loom_lvalue_id *value);
 bool vec_all_points(vec *v, const loom_node *n, uint64_t mask, points *p);
 /* A scalar over levels of the points, as an array of all of them; and back. */
 bool vec_points_array(vec *v, const loom_node *n, const points *p, const leaf *x, leaf *array);
@@ -439,13 +447,22 @@ bool vec_part_enter(vec *v, const loom_node *n, const points *all, const val *fr
 void vec_part_leave(vec *v, const part *p);
 /* Values of the context around, inside of the part. */
 bool vec_part_see(vec *v, const loom_node *n, part *p, const val *x, val *seen);
-/* All that the bodies have from around, as it is seen inside. */
-bool vec_part_frame(vec *v, const loom_node *n, part *p, const loom_body *const *bodies, uint32_t n_bodies, frame *f,
-                    frame **inside);
+/* All that the body has from around; and as it is seen inside. */
+frame *vec_outer_values(vec *v, const loom_body *b, frame *f);
+bool vec_part_frame(vec *v, const loom_node *n, part *p, const frame *outer, frame **inside);
+/* The own axes of a value of the context around, as they are inside. */
+bool vec_part_extents(vec *v, const loom_node *n, part *p, const leaf *x, const extent **own);
 /* Leaves made inside, for an operation of the context around: the expression is the place of the point in the part. */
 leaf vec_part_leaf(vec *v, const part *p, const leaf *x, loom_lexpr_id place);
 /* The extent that is seen as this one inside, or one that is not known. */
 extent vec_part_extent(const vec *v, const part *p, extent e);
+
+/* turns.c: a loop that differs between elements, with a state or a body that needs memory. */
+bool vec_lift_turns(vec *v, frame *f, const loom_node *n, const val *initial, val *result);
+
+/* Around the operations of a LOOP or IF. */
+void vec_open_inner(vec *v);
+void vec_close_inner(vec *v, mark m);
 
 /* split.c: a condition that differs between elements, with branches that need memory. */
 bool vec_split_if(vec *v, frame *f, const loom_node *n, const leaf *condition, val *result);
