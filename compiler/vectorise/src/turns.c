@@ -235,6 +235,32 @@ static bool lift_test(vec *v, turns *t, part *p, const val *states, val *flag) {
     return vec_part_frame(v, t->node, p, t->for_test, &inside) && vec_lift_body(v, t->test, states, inside, flag);
 }
 
+typedef struct guarded_flag {
+    leaf flag;
+    uint64_t guard;
+    uint32_t level;
+} guarded_flag;
+
+static bool build_guarded(vec *v, void *argument, val *result) {
+    guarded_flag *g = argument;
+    loom_lexpr_id e;
+    leaf *at;
+    if (!vec_to_expr(v, &g->flag, &e)) return false;
+    loom_lexpr_id some = vec_guard_condition(v, g->guard, UINT64_C(1) << g->level);
+    *result = vec_leaves_of(v, 1, &at);
+    at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_AND, some, e));
+    return true;
+}
+
+/* Under a map that may be empty, a loop that has nothing to do with it must not turn. */
+static bool guard_flag(vec *v, turns *t, const part *p, val *flag) {
+    uint64_t here = UINT64_C(1) << p->level;
+    guarded_flag g = {flag->at[0], vec_unguarded(v, here), p->level};
+    if (!g.guard) return true;
+    if (!vec_guard_is_exact(v, g.guard, here)) return vec_refuse(v, t->node, VEC_UNLIKE_ROWS);
+    return vec_emit_compute(v, t->node, build_guarded, &g, flag);
+}
+
 static bool look_at_states(vec *v, turns *t, part *p, leaf *flags) {
     leaf *at, *arrays;
     val here = vec_leaves_of(v, t->initial.n, &at), flag;
@@ -248,6 +274,7 @@ static bool look_at_states(vec *v, turns *t, part *p, leaf *flags) {
     }
     if (!lift_test(v, t, p, &here, &flag)) return false;
     if (flag.at[0].kind == LEAF_BAD) return vec_refuse(v, t->node, "%s", flag.at[0].why);
+    if (!guard_flag(v, t, p, &flag)) return false;
     *flags = vec_unbind_level(v, &flag.at[0], p->level, t->turning);
     return true;
 }
