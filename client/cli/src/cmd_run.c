@@ -9,8 +9,12 @@
 #include "compiler/interp/interp.h"
 #include "compiler/stage/stage.h"
 #include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 typedef struct run {
     const char *entry;
@@ -20,6 +24,7 @@ typedef struct run {
     cli_where where;
     bool remarks;
     const char *claims;
+    double timeout;
     loom_client_program *program;
     uint32_t function;
     loom_client_outputs *out;
@@ -28,6 +33,9 @@ typedef struct run {
 
 #define PROGRAM_OPTIONS(r)                                                                                             \
     {"entry", 0, LOOM_OPT_TEXT, &(r).entry, "NAME", "The entry to run; default main, or the only one.", 0, 0},         \
+        {"timeout",    0,         LOOM_OPT_REAL,                                                                       \
+         &(r).timeout, "SECONDS", "What takes longer is given up, and is an error; default: it may take for ever.",    \
+         0.001,        1e9},                                                                                           \
         {"arg",                                                                                                        \
          0,                                                                                                            \
          LOOM_OPT_LIST,                                                                                                \
@@ -186,6 +194,36 @@ static loom_status *deliver(const run *r, const loom_value *result, const loom_j
     return status;
 }
 
+/* The time of an evaluation is over. */
+static atomic_bool late;
+
+static void on_alarm(int number) {
+    (void)number;
+    atomic_store(&late, true);
+}
+
+static void set_alarm(double seconds) {
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval timer = {.it_value = {(time_t)seconds, (suseconds_t)((seconds - floor(seconds)) * 1e6)}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static loom_status *interpret(const run *r, loom_value **result) {
+    loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1)};
+    if (r->timeout > 0) {
+        options.cancel = &late;
+        set_alarm(r->timeout);
+    }
+    loom_status *status =
+        loom_interp_call(r->program->program, r->function, r->binding->arguments, &options, result, NULL);
+    if (r->timeout > 0) set_alarm(0);
+    if (loom_status_code(status) != LOOM_E_CANCELLED) return status;
+    loom_status_free(status);
+    return loom_error(LOOM_E_LIMIT, "took more than %g s", r->timeout);
+}
+
 /* Errors carry the place in the text but know files by number only. */
 static loom_status *evaluate(const run *r) {
     const loom_program *p = r->program->program;
@@ -196,11 +234,7 @@ static loom_status *evaluate(const run *r) {
         status = loom_client_collect(p, loom_client_param_type(p, r->function, i), b->sources[i], &b->arguments[i]);
     }
     loom_value *result = NULL;
-    loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1)};
-    if (!status) {
-        status = r->claims ? check_claims(r, &result)
-                           : loom_interp_call(p, r->function, b->arguments, &options, &result, NULL);
-    }
+    if (!status) status = r->claims ? check_claims(r, &result) : interpret(r, &result);
     status = with_lengths(r, status);
     if (!status) status = deliver(r, result, NULL);
     loom_value_unref(result);
@@ -225,6 +259,10 @@ loom_status *cli_eval(const cli_call *call) {
     int n;
     bool done;
     loom_status *status = cli_options(call, &text, options, &rest, &n, &done);
+    if (!status && !done && r.claims && r.timeout > 0) {
+        status =
+            loom_error(LOOM_E_USAGE, "--claims looks at every value, however long that takes: no --timeout with it");
+    }
     if (!status && !done) status = prepare(&r, rest, n);
     if (!status && !done) status = evaluate(&r);
     free_run(&r);
@@ -246,6 +284,7 @@ static loom_status *submit(const run *r, loom_session *session, loom_job_result 
                                 .arguments = r->binding->arguments,
                                 .sources = r->binding->sources,
                                 .block = r->block,
+                                .timeout = r->timeout,
                                 .progress = cli_progress_update,
                                 .context = &progress};
     loom_status *status = loom_session_run(session, &job, result);

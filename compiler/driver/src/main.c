@@ -8,6 +8,7 @@
 #include "common/option.h"
 #include "compiler/driver/driver.h"
 #include <errno.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -115,6 +116,20 @@ static loom_status *serve_one(void) {
 
 /* ---- explain ---- */
 
+static loom_status *explain_within(loom_arena *arena, const loom_explain_request *request,
+                                   loom_diagnostics *diagnostics) {
+    jmp_buf guard;
+    jmp_buf *outer = loom_arena_set_guard(arena, &guard);
+    loom_status *status;
+    if (setjmp(guard)) {
+        status = loom_error(LOOM_E_LIMIT, "the program needs more memory to compile than the compiler may use");
+    } else {
+        status = loom_driver_explain(arena, request, diagnostics, stdout);
+    }
+    loom_arena_set_guard(arena, outer);
+    return status;
+}
+
 static loom_status *explain(const char *stage, const char *entry, const char *const *paths, int n) {
     loom_arena *arena = loom_arena_create(LOOM_COMPILE_ARENA);
     loom_source_file *files = LOOM_NEW_ARRAY(arena, loom_source_file, (size_t)n + 1);
@@ -130,7 +145,7 @@ static loom_status *explain(const char *stage, const char *entry, const char *co
         free(text);
     }
     loom_explain_request request = {.stage = stage, .entry = entry, .files = files, .n_files = (size_t)n};
-    if (!status) status = loom_driver_explain(arena, &request, &diagnostics, stdout);
+    if (!status) status = explain_within(arena, &request, &diagnostics);
     loom_status *lost = loom_stream_flush(stdout, "standard output");
     loom_diagnostics_print(&diagnostics, files, (size_t)n, stderr);
     loom_arena_destroy(arena);
