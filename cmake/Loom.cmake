@@ -3,7 +3,7 @@
 #   loom_library(NAME [SOURCES f...] [PROTO f.proto...] [PUBLIC_PROTO f.proto...] [DEPENDS lib...] [SYSTEM package...])
 #   loom_executable(NAME SOURCES f... [DEPENDS lib...] [SYSTEM package...])
 #   loom_unit_test(NAME SOURCES f... [DEPENDS lib...] [SYSTEM package...] [TIMEOUT seconds])
-#   loom_fuzzer(NAME SOURCES f... [DEPENDS lib...] [SYSTEM package...] [CORPUS folder])
+#   loom_fuzzer(NAME SOURCES f... [DEPENDS lib...] [SYSTEM package...] [CORPUS folder] [SHARE n])
 #
 # * Sources of a library default to src/*.c (and src/*.cc for the one file that calls casacore). Public headers live in
 #   include/, private ones beside the sources in src/, which the folder's own tests see too.
@@ -202,9 +202,10 @@ function(loom_unit_test NAME)
                          ENVIRONMENT "GRIDLOOM_BIN=${CMAKE_BINARY_DIR}/bin")
 endfunction()
 
-# A libFuzzer program, bin/fuzz/NAME, with its seeds in CORPUS (a folder; default test/corpus/NAME).
+# A libFuzzer program, bin/fuzz/NAME, with its seeds in CORPUS (a folder; default test/corpus/NAME). In --ci it runs SHARE
+# times as long as others (default 1).
 function(loom_fuzzer NAME)
-    cmake_parse_arguments(PARSE_ARGV 1 A "" "CORPUS" "SOURCES;DEPENDS;SYSTEM")
+    cmake_parse_arguments(PARSE_ARGV 1 A "" "CORPUS;SHARE" "SOURCES;DEPENDS;SYSTEM")
     if(A_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "loom_fuzzer(${NAME}): unknown arguments ${A_UNPARSED_ARGUMENTS}")
     endif()
@@ -218,6 +219,9 @@ function(loom_fuzzer NAME)
     if(NOT A_CORPUS)
         set(A_CORPUS test/corpus/${NAME})
     endif()
+    if(NOT A_SHARE)
+        set(A_SHARE 1)
+    endif()
     get_filename_component(corpus ${A_CORPUS} ABSOLUTE)
     add_executable(${NAME} ${A_SOURCES})
     set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/fuzz)
@@ -225,7 +229,7 @@ function(loom_fuzzer NAME)
     target_link_options(${NAME} PRIVATE -fsanitize=fuzzer)
     loom_private_includes(${NAME})
     loom_link(${NAME} PRIVATE DEPENDS ${A_DEPENDS} SYSTEM ${A_SYSTEM})
-    set_property(GLOBAL APPEND PROPERTY LOOM_FUZZERS "${NAME} ${corpus}")
+    set_property(GLOBAL APPEND PROPERTY LOOM_FUZZERS "${NAME} ${A_SHARE} ${corpus}")
 endfunction()
 
 # Called once, after all folders: writes the list of fuzzers that the test runner reads.

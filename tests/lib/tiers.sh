@@ -130,16 +130,17 @@ fuzz_one() { # NAME CORPUS SECONDS: runs one fuzzer; its result goes to a file, 
 }
 
 fuzzers() {
-    local seconds=${LOOM_FUZZ_SECONDS:-60} name corpus result detail
+    local seconds=${LOOM_FUZZ_SECONDS:-60} name share corpus result detail
     [ $tier = long ] && seconds=${LOOM_FUZZ_SECONDS:-600}
     section "fuzzers ($seconds s each)"
-    while read -r name corpus; do
+    while read -r name share corpus; do
         wanted "$name" || continue
+        [ $tier = long ] && share=1 # ten minutes are enough for each
         while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
-        fuzz_one "$name" "$corpus" "$seconds" &
+        fuzz_one "$name" "$corpus" $((share * seconds)) &
     done <build/fuzz/fuzzers.txt
     wait
-    while read -r name corpus; do
+    while read -r name share corpus; do
         wanted "$name" || continue
         read -r result name detail <"$logs/fuzz/$name/result"
         case $result in

@@ -7,8 +7,12 @@
 #include "compiler/stage/stage.h"
 #include "entry_run.h"
 #include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 /* ---- eval ---- */
 
@@ -64,6 +68,36 @@ static loom_status *deliver(const cli_entry_run *r, const loom_value *result, co
     return status;
 }
 
+/* The time of an evaluation is over. */
+static atomic_bool late;
+
+static void on_alarm(int number) {
+    (void)number;
+    atomic_store(&late, true);
+}
+
+static void set_alarm(double seconds) {
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval timer = {.it_value = {(time_t)seconds, (suseconds_t)((seconds - floor(seconds)) * 1e6)}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static loom_status *interpret(const cli_entry_run *r, loom_value **result) {
+    loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1)};
+    if (r->timeout > 0) {
+        options.cancel = &late;
+        set_alarm(r->timeout);
+    }
+    loom_status *status =
+        loom_interp_call(r->program->program, r->function, r->binding->arguments, &options, result, NULL);
+    if (r->timeout > 0) set_alarm(0);
+    if (loom_status_code(status) != LOOM_E_CANCELLED) return status;
+    loom_status_free(status);
+    return loom_error(LOOM_E_LIMIT, "took more than %g s", r->timeout);
+}
+
 /* Errors carry the place in the text but know files by number only. */
 static loom_status *evaluate(const cli_entry_run *r) {
     const loom_program *p = r->program->program;
@@ -74,11 +108,7 @@ static loom_status *evaluate(const cli_entry_run *r) {
         status = loom_client_collect(p, loom_client_param_type(p, r->function, i), b->sources[i], &b->arguments[i]);
     }
     loom_value *result = NULL;
-    loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1)};
-    if (!status) {
-        status = r->claims ? check_claims(r, &result)
-                           : loom_interp_call(p, r->function, b->arguments, &options, &result, NULL);
-    }
+    if (!status) status = r->claims ? check_claims(r, &result) : interpret(r, &result);
     status = cli_entry_with_lengths(r, status);
     if (!status) status = deliver(r, result, NULL);
     loom_value_unref(result);
@@ -105,6 +135,10 @@ loom_status *cli_eval(const cli_call *call) {
     int n;
     bool done;
     loom_status *status = cli_options(call, &text, options, &rest, &n, &done);
+    if (!status && !done && r.claims && r.timeout > 0) {
+        status =
+            loom_error(LOOM_E_USAGE, "--claims looks at every value, however long that takes: no --timeout with it");
+    }
     if (!status && !done) status = cli_entry_prepare(&r, rest, n);
     if (!status && !done) status = evaluate(&r);
     cli_entry_free(&r);

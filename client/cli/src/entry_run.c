@@ -84,6 +84,7 @@ loom_status *cli_entry_submit(const cli_entry_run *r, loom_session *session, loo
                                 .arguments = r->binding->arguments,
                                 .sources = r->binding->sources,
                                 .block = r->block,
+                                .timeout = r->timeout,
                                 .progress = cli_progress_update,
                                 .context = &progress};
     loom_status *status = loom_session_run(session, &job, result);

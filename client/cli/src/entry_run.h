@@ -15,6 +15,7 @@ typedef struct cli_entry_run {
     cli_where where;
     bool remarks;
     const char *claims;
+    double timeout; /* 0: none */
     /* Made by cli_entry_prepare. */
     loom_client_program *program;
     uint32_t function;
@@ -24,6 +25,9 @@ typedef struct cli_entry_run {
 
 #define CLI_ENTRY_OPTIONS(r)                                                                                           \
     {"entry", 0, LOOM_OPT_TEXT, &(r).entry, "NAME", "The entry to run; default main, or the only one.", 0, 0},         \
+        {"timeout",    0,         LOOM_OPT_REAL,                                                                       \
+         &(r).timeout, "SECONDS", "What takes longer is given up, and is an error; default: it may take for ever.",    \
+         0.001,        1e9},                                                                                           \
         {"arg",                                                                                                        \
          0,                                                                                                            \
          LOOM_OPT_LIST,                                                                                                \

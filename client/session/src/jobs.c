@@ -497,6 +497,11 @@ static loom_status *cancelled_by(loom_session *s, loom_session_job *job, loom_st
     return why;
 }
 
+static bool is_late(const loom_session_job *job) {
+    double most = job->description->timeout;
+    return most > 0 && loom_seconds() - job->submitted > most;
+}
+
 /* With lock held; lets it go for callbacks. */
 static loom_status *wait_for_end(loom_session *s, loom_session_job *job) {
     for (;;) {
@@ -516,6 +521,12 @@ static loom_status *wait_for_end(loom_session *s, loom_session_job *job) {
             return session_failure(s);
         } else if (job->progressed) {
             report_progress(s, job);
+        } else if (is_late(job)) {
+            pthread_mutex_unlock(&s->lock);
+            loom_status *late = loom_error(LOOM_E_LIMIT, "took more than %g s", job->description->timeout);
+            late = cancelled_by(s, job, late);
+            pthread_mutex_lock(&s->lock);
+            return late;
         } else {
             bool interrupted = loom_session_interrupted(s);
             if (interrupted && loom_seconds() - s->interrupted_at > LOOM_SESSION_CANCEL) {

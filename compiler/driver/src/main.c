@@ -9,6 +9,7 @@
 #include "common/signals.h"
 #include "compiler/driver/driver.h"
 #include <errno.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -116,6 +117,20 @@ static loom_status *serve_one(void) {
 
 /* ---- explain ---- */
 
+static loom_status *explain_within(loom_arena *arena, const loom_explain_request *request,
+                                   loom_diagnostics *diagnostics, FILE *to) {
+    jmp_buf guard;
+    jmp_buf *outer = loom_arena_set_guard(arena, &guard);
+    loom_status *status;
+    if (setjmp(guard)) {
+        status = loom_error(LOOM_E_LIMIT, "the program needs more memory to compile than the compiler may use");
+    } else {
+        status = loom_driver_explain(arena, request, diagnostics, to);
+    }
+    loom_arena_set_guard(arena, outer);
+    return status;
+}
+
 /* What is asked for; files and their texts are filled in. */
 static loom_status *explain_files(loom_explain_request *request, const char *const *paths, int n, FILE *to) {
     loom_arena *arena = loom_arena_create(LOOM_COMPILE_ARENA);
@@ -133,7 +148,7 @@ static loom_status *explain_files(loom_explain_request *request, const char *con
     }
     request->files = files;
     request->n_files = (size_t)n;
-    if (!status) status = loom_driver_explain(arena, request, &diagnostics, to);
+    if (!status) status = explain_within(arena, request, &diagnostics, to);
     loom_diagnostics_print(&diagnostics, files, (size_t)n, stderr);
     loom_arena_destroy(arena);
     return status;

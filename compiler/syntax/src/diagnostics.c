@@ -20,6 +20,12 @@ static bool is_continuation(char c) {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
+enum {
+    WIDEST = 160, /* bytes of a line that are shown */
+    BEFORE = 60,  /* of them before the place of the error */
+    REST = 3      /* of a character that begins or ends outside */
+};
+
 /* Bytes [from, to) of a line; what it is cut off at is told by dots. */
 typedef struct window {
     size_t from, to;
@@ -27,17 +33,13 @@ typedef struct window {
 
 /* A line that is too long for that is shown around `at`. */
 static window window_around(const char *line, size_t length, size_t at) {
-    enum {
-        WIDEST = 160, /* bytes of a line that are shown */
-        BEFORE = 60   /* of them before the place of the error */
-    };
     window w = {0, length};
     if (length <= WIDEST) return w;
     if (at > BEFORE) w.from = at - BEFORE;
     if (w.from > length - WIDEST) w.from = length - WIDEST;
     w.to = w.from + WIDEST;
-    while (w.from > 0 && is_continuation(line[w.from])) w.from--;
-    while (w.to < length && is_continuation(line[w.to])) w.to++;
+    for (int i = 0; i < REST && w.from > 0 && is_continuation(line[w.from]); i++) w.from--;
+    for (int i = 0; i < REST && w.to < length && is_continuation(line[w.to]); i++) w.to++;
     return w;
 }
 
@@ -48,17 +50,19 @@ static void print_source(const loom_source_file *file, loom_span span, FILE *to)
     if (length == 0 || from > length) return;
     window w = window_around(line, length, from);
     const char *cut = w.from > 0 ? "..." : "";
-    fprintf(to, "    %s", cut);
-    for (size_t i = w.from; i < w.to; i++) fputc((unsigned char)line[i] < ' ' ? ' ' : line[i], to);
-    fprintf(to, "%s\n    %*s", w.to < length ? "..." : "", (int)strlen(cut), "");
+    char shown[WIDEST + 2 * REST];
+    memcpy(shown, line + w.from, w.to - w.from);
+    loom_syn_printable(shown, w.to - w.from);
+    fprintf(to, "    %s%.*s%s\n    %*s", cut, (int)(w.to - w.from), shown, w.to < length ? "..." : "", (int)strlen(cut),
+            "");
     for (size_t i = w.from; i < from; i++) {
-        if (!is_continuation(line[i])) fputc(' ', to);
+        if (!is_continuation(shown[i - w.from])) fputc(' ', to);
     }
     size_t end = span.end_line == span.line && span.end_column > span.column ? span.end_column - 1 : length;
     if (end > w.to) end = w.to;
     fputc('^', to);
     for (size_t i = from + 1; i < end; i++) {
-        if (!is_continuation(line[i])) fputc('~', to);
+        if (!is_continuation(shown[i - w.from])) fputc('~', to);
     }
     fputc('\n', to);
 }

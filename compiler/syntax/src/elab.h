@@ -42,9 +42,6 @@ typedef struct syn_constraint syn_constraint;
 #define LOOM_SYN_MAX_LEAVES      4096u    /* scalars in one type: each becomes a column */
 #define LOOM_SYN_MAX_BODIES      (LOOM_MAX_BODY_NESTING - 8u)
 
-/* What helps where a small text expands to a large one. */
-#define LOOM_SYN_GROWTH_HINT "functions given to a def are expanded at each call: call fewer times, or use `loop`"
-
 /* ---- types as terms ---- */
 typedef enum syn_ty_kind {
     TY_VAR,

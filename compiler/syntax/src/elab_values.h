@@ -12,6 +12,8 @@ void loom_syn_error_at(syn_elab *e, loom_weft_error error, const syn_site *site,
 /* What is no error, but surely not meant. Nothing where the place is not the user's. */
 void loom_syn_warn(syn_elab *e, loom_weft_error error, loom_span span, const char *hint, const char *format, ...)
     LOOM_PRINTF(5, 6);
+/* What helps where a text, or what a small one expands to, is too large. */
+const char *loom_syn_growth_hint(const syn_elab *e);
 /* The span a node is given: code expanded from the prelude stands where the user asked for it. */
 loom_span loom_syn_place(const syn_elab *e, loom_span span);
 /* Where a wrong argument is underlined: itself where the user's text has it, else the whole application. */

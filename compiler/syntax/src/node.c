@@ -5,8 +5,8 @@
 syn_node *loom_syn_node(syn_elab *e, loom_op op, syn_ty *type, uint32_t n, syn_node *const *operands, loom_span span) {
     loom_syn_step(e);
     if (++e->n_nodes > LOOM_SYN_MAX_PROVISIONAL) {
-        loom_syn_limit(e, LOOM_W_OPERATIONS, span, LOOM_SYN_GROWTH_HINT, "the text expands to more than %u operations",
-                       LOOM_SYN_MAX_PROVISIONAL);
+        loom_syn_limit(e, LOOM_W_OPERATIONS, span, loom_syn_growth_hint(e),
+                       "the text expands to more than %u operations", LOOM_SYN_MAX_PROVISIONAL);
     }
     syn_node *node = LOOM_NEW(e->arena, syn_node);
     node->op = (uint16_t)op;

@@ -66,6 +66,12 @@ void loom_syn_warn(syn_elab *e, loom_weft_error error, loom_span span, const cha
     va_end(arguments);
 }
 
+const char *loom_syn_growth_hint(const syn_elab *e) {
+    return e->site && e->site->outer
+               ? "functions given to a def are expanded at each call: call fewer times, or use `loop`"
+               : "what is done again and again is a `loop`, or an operation on an array";
+}
+
 loom_span loom_syn_place(const syn_elab *e, loom_span span) {
     if (is_users(e, span)) return span;
     for (const syn_site *s = e->site; s && !s->instance; s = s->outer) {

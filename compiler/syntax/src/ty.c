@@ -15,7 +15,7 @@ void loom_syn_step(syn_elab *e) {
                            "checking took more than %u steps: whether the cases of this `match` cover everything",
                            LOOM_SYN_MAX_STEPS);
         }
-        loom_syn_limit(e, LOOM_W_STEPS, e->at, LOOM_SYN_GROWTH_HINT,
+        loom_syn_limit(e, LOOM_W_STEPS, e->at, loom_syn_growth_hint(e),
                        "checking took more than %u steps: the text expands to too much", LOOM_SYN_MAX_STEPS);
     }
 }

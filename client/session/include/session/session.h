@@ -94,6 +94,7 @@ typedef struct loom_job_description {
      */
     loom_status *(*stream)(void *context, loom_value *elements);
     void *context;
+    double timeout; /* seconds that loom_session_wait waits, then the job is cancelled; 0: for ever */
 } loom_job_description;
 
 typedef struct loom_job_time {

@@ -5,8 +5,8 @@
  * TYPE, LIMIT, or OK for a warning. wrong has this error and no other, right is what one writes instead: a test holds
  * both to it. Where wrong is NULL the shortest text that causes it is too long to show (limits), or there is none.
  *
- * Hundreds: 1 characters, 2 grammar, 3 names, 4 types, 5 sequences, 6 sizes, 7 match, 8 stencils and permutes, 9 limits.
- * Included where LOOM_WEFT_ERRORS is expanded (errors.h, errors.c); no other file has a list of errors.
+ * Hundreds: 1 characters, 2 grammar, 3 names, 4 types, 5 sequences, 6 sizes, 7 match, 8 stencils and permutes, 9
+ * limits. Included where LOOM_WEFT_ERRORS is expanded (errors.h, errors.c); no other file has a list of errors.
  */
 #ifndef LOOM_COMPILER_SYNTAX_ERROR_TABLE_H
 #define LOOM_COMPILER_SYNTAX_ERROR_TABLE_H
