@@ -344,7 +344,6 @@ bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result) {
     if (!vec_operand(v, f, n, n->op == LOOM_OP_LOOP_FOR ? 1 : 0, &initial)) return false;
     mark m = vec_mark_here(v);
     if (uniform_loop(v, f, id, &initial, result)) return true;
-    if (!v->depth) return false;
     vec_roll_back(v, m);
     return vec_lift_turns(v, f, n, &initial, result);
 }
