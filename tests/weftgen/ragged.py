@@ -168,6 +168,8 @@ class Ragged:
         if x < 0.94:
             a, i = self.name("a"), self.name("i")
             return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in gather %s (map (\\%s -> (%s * 5 + 2) %% length %s) (iota (length %s))))" % (a, i, i, a, a))
+        if x < 0.97:
+            return E(t, "(if ", self.test(env, d - 2), " then ", self.matrix(env, d - 1), " else ", self.matrix(env, d - 1), ")")
         return E(t, "(", self.matrix(env, d - 1), " ++ ", self.matrix(env, d - 1), ")")
 
     def result(self, env, d):

@@ -129,12 +129,16 @@ bool vec_lift_if(vec *v, frame *f, loom_node_id id, val *result) {
         const char *remark = v->remark;
         vec_roll_back(v, m);
         if (vec_by_expressions(v, f, id, result)) return true;
+        vec_roll_back(v, m);
+        if (vec_split_if(v, f, n, c, result)) return true;
         v->remark = remark;
         return false;
     }
     if (vec_by_expressions(v, f, id, result)) return true;
     vec_roll_back(v, m);
-    return uniform ? if_operation(v, f, n, c, result) : vec_split_if(v, f, n, c, result);
+    if (uniform && if_operation(v, f, n, c, result)) return true;
+    vec_roll_back(v, m);
+    return vec_split_if(v, f, n, c, result);
 }
 
 /* ---- loops ---- */

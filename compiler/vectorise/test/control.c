@@ -59,6 +59,24 @@ SAME(
     "(generate k (\\_ -> k))) (iota k)) n",
     "i64 4 = 2 0 3 1")
 
+SAME(uniform_of_two_shapes,
+     "entry main (n: i64) (a: []i64) : []i64 = if n > 2 then filter (> n) a else scan (+) 0 (a ++ a)", "i64 = 3",
+     "i64 9")
+SAME(uniform_of_two_shapes_else,
+     "entry main (n: i64) (a: []i64) : []i64 = if n > 2 then filter (> n) a else scan (+) 0 (a ++ a)", "i64 = 1",
+     "i64 9")
+SAME(uniform_inside_maps,
+     "entry main (n: i64) (a: [][]i64) : [][]i64 = map (\\r -> if n > 2 then filter (> n) r else scan (+) n r) a",
+     "i64 = 3", "i64 5x[2 0 5 1 3]")
+SAME(uniform_would_fail,
+     "entry main (n: i64) (a: []i64) : []i64 = if n > 2 then filter (> 12 / (n - 1)) a else scan (+) 0 (a ++ a)",
+     "i64 = 1", "i64 9")
+SAME(uniform_would_not_end,
+     "entry main (n: i64) (a: []i64) : []i64 = if n > 2 then (loop r = a while length r > 0 do r ++ r) else filter (> "
+     "n) "
+     "a",
+     "i64 = 1", "i64 9")
+
 /* Loops. */
 SAME(counted, "entry main (n: []i64) : [][]i64 = map (\\k -> loop r = [1, 2, 3] for i < k do scan (+) i r) n",
      "i64 5 = 2 0 3 1 2")
