@@ -125,13 +125,13 @@ class Ragged:
                          ["(if ", self.test(dict(env, **{i: I64}), 1), " then reverse %s else scan (+) 0%s %s)" % (q, self.s.name, q)]])
 
     def looped(self, t, env, d):
-        """A row that is changed a few times, and keeps its length."""
+        """A row that is changed a few times, and keeps its length or does not."""
         r, q, i = self.r, self.name("q"), self.name("i")
         start, inner = self.row(env, d - 1), dict(env, **{q: t})
+        turn = self.same_length(q, i, inner) if r.random() < 0.6 else [self.row(dict(inner, **{i: I64}), min(d - 1, 2))]
         if r.random() < 0.5:
-            return E(t, "(loop %s = " % q, start, " for %s < " % i, self.small(env, 1), " do ", *self.same_length(q, i, inner), ")")
-        return E(t, "(loop (%s, %s) = (" % (q, i), start, ", 0) while %s < 4 && " % i, self.test(inner, 2), " do (",
-                 *self.same_length(q, i, inner), ", %s + 1)).0" % i)
+            return E(t, "(loop %s = " % q, start, " for %s < " % i, self.small(env, 1), " do ", *turn, ")")
+        return E(t, "(loop (%s, %s) = (" % (q, i), start, ", 0) while %s < 4 && " % i, self.test(inner, 2), " do (", *turn, ", %s + 1)).0" % i)
 
     def flattened(self, t, env, d):
         return E(t, "(flatten ", self.matrix(env, d - 1), ")")
@@ -165,8 +165,10 @@ class Ragged:
             return E(t, "(generate ", self.small(env, d - 1), " (\\%s -> " % i, self.row(dict(env, **{i: I64}), d - 1), "))")
         if x < 0.78:
             return E(t, "[", self.row(env, d - 1), ", ", self.row(env, d - 1), "]")
-        if x < 0.96:
+        if x < 0.9:
             return self.referred(t, env, d)
+        if x < 0.95:
+            return E(t, "(if ", self.test(env, d - 2), " then ", self.matrix(env, d - 1), " else ", self.matrix(env, d - 1), ")")
         return E(t, "(", self.matrix(env, d - 1), " ++ ", self.matrix(env, d - 1), ")")
 
     def referred(self, t, env, d):

@@ -194,6 +194,16 @@ static void *allocate(const machine *m, uint32_t b) {
     return data;
 }
 
+static void append(machine *m, uint32_t from, uint32_t to) {
+    size_t bytes = (size_t)bytes_of(m, from), before = m->filled[to];
+    char *data = aligned_alloc(64, (before + bytes + 127) & ~(size_t)63);
+    memcpy(data, m->data[to], before);
+    memcpy(data + before, m->data[from], bytes);
+    free(m->data[to]);
+    m->data[to] = data;
+    m->filled[to] = before + bytes;
+}
+
 static void set_scalar_extents(machine *m) {
     for (uint32_t e = 0; e < m->plan->n_extents; e++) {
         const loom_plan_extent *x = &m->plan->extents[e];
@@ -284,12 +294,7 @@ static void run_action(machine *m, uint32_t at, bool *left) {
     }
     case LOOM_ACT_PERMUTE: run_permute(m, a); break;
     case LOOM_ACT_COPY: memcpy(m->data[a->buffer2], m->data[a->buffer], bytes_of(m, a->buffer)); break;
-    case LOOM_ACT_APPEND: {
-        size_t bytes = (size_t)bytes_of(m, a->buffer);
-        memcpy((char *)m->data[a->buffer2] + m->filled[a->buffer2], m->data[a->buffer], bytes);
-        m->filled[a->buffer2] += bytes;
-        break;
-    }
+    case LOOM_ACT_APPEND: append(m, a->buffer, a->buffer2); break;
     case LOOM_ACT_FILL:
         for (int64_t i = 0; i < count_of(m, a->buffer); i++) {
             loom_dtype t = m->plan->buffers[a->buffer].dtype;

@@ -129,12 +129,16 @@ bool vec_lift_if(vec *v, frame *f, loom_node_id id, val *result) {
         const char *remark = v->remark;
         vec_roll_back(v, m);
         if (vec_by_expressions(v, f, id, result)) return true;
+        vec_roll_back(v, m);
+        if (vec_split_if(v, f, n, c, result)) return true;
         v->remark = remark;
         return false;
     }
     if (vec_by_expressions(v, f, id, result)) return true;
     vec_roll_back(v, m);
-    return uniform ? if_operation(v, f, n, c, result) : vec_split_if(v, f, n, c, result);
+    if (uniform && if_operation(v, f, n, c, result)) return true;
+    vec_roll_back(v, m);
+    return vec_split_if(v, f, n, c, result);
 }
 
 /* ---- loops ---- */
@@ -344,7 +348,6 @@ bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result) {
     if (!vec_operand(v, f, n, n->op == LOOM_OP_LOOP_FOR ? 1 : 0, &initial)) return false;
     mark m = vec_mark_here(v);
     if (uniform_loop(v, f, id, &initial, result)) return true;
-    if (!v->depth) return false;
     vec_roll_back(v, m);
     return vec_lift_turns(v, f, n, &initial, result);
 }

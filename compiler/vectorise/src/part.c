@@ -67,6 +67,10 @@ bool vec_points_array(vec *v, const loom_node *n, const points *p, const leaf *x
         *array = vec_unbind_level(v, x, p->axes.level[0], p->all);
         return true;
     }
+    if (p->axes.n == 0) {
+        *array = vec_replicate_leaf(v, x, p->all);
+        return true;
+    }
     loom_lvalue_id value;
     op_axes to = {.n = 1, .level = {v->depth}, .axis = {p->all.axis}};
     if (!vec_dense_value(v, n, x, p->mask, &to, &value)) return false;
@@ -181,8 +185,20 @@ static void note_extents(vec *v, part *p, const extent *before, const extent *he
     }
 }
 
+/* Over the level of the part, though it does not depend on it: where the part is empty there is nothing to see, and
+ * nothing is made of it. */
+static bool see_alone(vec *v, const loom_node *n, const part *p, const leaf *x, leaf *seen) {
+    uint64_t mask = vec_level_mask(v, x) | UINT64_C(1) << p->level;
+    loom_lvalue_id value;
+    op_axes axes;
+    if (!vec_value_axes(v, n, mask, x->n_own, x->own, &axes) || !vec_copy_value(v, n, x, mask, &value)) return false;
+    *seen = vec_result_leaf(v, value, &axes, x->n_own, x->own);
+    return true;
+}
+
 static bool see_leaf(vec *v, const loom_node *n, part *p, const leaf *x, leaf *seen) {
     *seen = *x;
+    if (p->alone && x->kind == LEAF_VALUE) return see_alone(v, n, p, x, seen);
     if (x->kind == LEAF_BAD || !(vec_level_mask(v, x) & (p->mask | p->moved))) return true;
     if (x->kind == LEAF_AXIS && x->at.kind == FROM_LEVEL && x->dtype == LOOM_I64 && !x->n_own &&
         (p->mask >> x->at.at & 1)) {

@@ -6,7 +6,8 @@
  *         result[i] = if flags[i] then filtered[place[i]] else mapped[i - place[i]]
  * place: how many flags before are true. The last step is one operation, which looks at one of the two only; where both
  * give arrays that are not known to be of one shape, the lengths are found by the same rule first. A branch without
- * array operations is evaluated in that operation, and not split.
+ * array operations is evaluated in that operation, and not split. A condition that is the same for all, whose branches
+ * give arrays of different shapes, is one of a single element.
  */
 #include "vec.h"
 
@@ -54,6 +55,7 @@ static bool lift_side(vec *v, split *s, const points *all, const leaf *flags, co
     frame *inside;
     if (!vec_lift_chosen(v, s->node, flags, place, which, all->all, vec_count_extent(v, count), &from)) return false;
     if (!vec_part_enter(v, s->node, all, &from, &x->part)) return false;
+    x->part.alone = all->axes.n == 0;
     bool ok = vec_part_frame(v, s->node, &x->part, vec_outer_values(v, x->body, s->frame), &inside) &&
               vec_lift_body(v, x->body, NULL, inside, &x->result);
     vec_part_leave(v, &x->part);

@@ -1,4 +1,5 @@
-/* Loops whose elements differ in the number of turns, with states or bodies that need memory of their own.
+/* Loops whose elements differ in the number of turns or in the shape of their states, with states or bodies that need
+ * memory of their own.
  *
  *     map (\xs -> loop ys = xs while c ys do f ys) xss
  *     ->  elements are numbered (part.c); a LOOP whose states are k, how many still turn, their numbers and their ys:
@@ -6,12 +7,26 @@
  *             flags = c ys; those where it is false are collected, with their numbers; k' = how many others there are
  *             ys' = f of the others' ys
  *         what was collected, put in the order of the numbers
- * Every turn has those elements only that still turn: one that has ended costs nothing, and cannot fail. States keep
- * their shape: the rows of each element are as long as they were at the start, so their lengths are found by its
- * number. A state whose rows differ in length is kept flat between turns. What the loop has from around is gathered for
- * the elements of a turn. Cost of a turn: the states and what is gathered, of those that still turn.
+ * Every turn has those elements only that still turn: one that has ended costs nothing, and cannot fail. A state whose
+ * rows differ in length is kept flat between turns. Rows that are as long after each turn as before have the lengths
+ * that they had at the start, which are found by the element's number; where that is not known, the lengths are a state
+ * too. That is found out by trying: all shapes are taken to be kept at first. A loop outside of all maps, whose state
+ * changes its shape, is one of a single element.
+ *
+ * What the loop has from around is gathered for the elements of a turn. Cost of a turn: the states and what is
+ * gathered, of those that still turn.
  */
 #include "vec.h"
+
+/* Something that an element has between turns: the elements of leaf `leaf` of the state, or (`lengths`) how many
+ * elements it has along own axis `level`. */
+typedef struct slot {
+    uint32_t leaf, level;
+    bool lengths;
+    bool flat;          /* its rows may differ in length */
+    bool changes;       /* and from turn to turn */
+    uint32_t rows, sum; /* states: how many elements all turning elements have; have been collected */
+} slot;
 
 typedef struct turns {
     const loom_node *node;
@@ -20,17 +35,21 @@ typedef struct turns {
     const frame *for_body, *for_test;
     val initial, count;
     points all;
+    bool *changes; /* own axis k of leaf i, at i * LOOM_MAX_DEPTH + k, may change */
+    uint32_t
+        *owner; /* the leaf that has the same lengths along that axis, always; the leaf itself where there is none */
+    bool grown; /* what was taken to be so is not */
+    slot *slots;
+    uint32_t n_slots;
     loom_lvalue_id *before, *state, *next;
     uint32_t n_states;
-    /* Numbers of states: how many turn; of leaf i: how many elements its rows have, or LOOM_NONE; the numbers of the
-     * elements; the first leaf. */
-    uint32_t *rows, numbers, leaves;
+    uint32_t numbers, first_slot; /* states: the numbers of the elements; slots */
     loom_lvalue_id *collected, *results, counter, go_on;
     loom_lop_id first;
     extent turning; /* inside: as many as turn */
     leaf number;
-    /* Of a turn: states as arrays of its elements; the places in it of those that end and of those that go on. */
-    val states, ended, others, ended_numbers, other_numbers;
+    val arrays;                                      /* of a turn: slots as arrays of its elements */
+    val ended, others, ended_numbers, other_numbers; /* places in it */
     extent n_others;
 } turns;
 
@@ -58,38 +77,106 @@ static leaf list_leaf(vec *v, loom_lvalue_id id, extent e) {
     return value_leaf(v, id, 1, own);
 }
 
-static uint32_t index_of_leaf(const turns *t, uint32_t i) {
-    return t->leaves + i;
+static size_t axis_at(uint32_t leaf, uint32_t level) {
+    return (size_t)leaf * LOOM_MAX_DEPTH + level;
 }
 
-/* ---- leaves between turns ---- */
+static uint32_t own_axes(const turns *t, const slot *s) {
+    return s->lengths ? s->level : t->initial.at[s->leaf].n_own;
+}
+
+/* ---- slots between turns ---- */
 
 /* The leaf, over the level, as a state has it: with its own axes, or flat. `rows`: how many elements it has then. */
-static bool store(vec *v, const turns *t, const leaf *x, uint32_t level, uint32_t i, loom_lvalue_id *rows,
+static bool store(vec *v, const turns *t, const slot *s, const leaf *x, uint32_t level, loom_lvalue_id *values,
                   loom_lvalue_id *value) {
     uint64_t mask = UINT64_C(1) << level;
-    if (t->rows[i] == LOOM_NONE) return vec_copy_value(v, t->node, x, mask, value);
+    if (!s->flat) return vec_copy_value(v, t->node, x, mask, value);
     leaf count;
     op_axes axes;
     if (!vec_value_axes(v, t->node, mask, x->n_own, x->own, &axes)) return false;
     if (!vec_count_points(v, t->node, axes.n, axes.axis, &count)) return false;
-    if (!vec_copy_value(v, t->node, &count, 0, rows)) return false;
-    op_axes flat = {.n = 1, .axis = {scalar_extent(v, *rows).axis}};
+    if (!vec_copy_value(v, t->node, &count, 0, &values[s->rows])) return false;
+    op_axes flat = {.n = 1, .axis = {scalar_extent(v, values[s->rows]).axis}};
     return vec_dense_value(v, t->node, x, mask, &flat, value);
 }
 
-/* And back: over the level, with these own axes. */
-static bool restore(vec *v, const turns *t, loom_lvalue_id id, loom_lvalue_id rows, uint32_t level, const extent *own,
-                    uint32_t i, leaf *x) {
-    uint32_t n_own = t->initial.at[i].n_own;
+/* How many elements the leaf has along own axis k, as a leaf of its own. */
+static leaf lengths_of(const vec *v, const leaf *x, uint32_t k) {
+    leaf y = vec_extent_leaf(v, x->own[k]);
+    y.n_own = k;
+    y.own = x->own;
+    return y;
+}
+
+/* All slots of a state. */
+static bool store_all(vec *v, const turns *t, const val *state, uint32_t level, loom_lvalue_id *values,
+                      loom_lvalue_id *stored) {
+    for (uint32_t j = 0; j < t->n_slots; j++) {
+        const slot *s = &t->slots[j];
+        leaf x = state->at[s->leaf];
+        if (s->lengths) x = lengths_of(v, &x, s->level);
+        if (!store(v, t, s, &x, level, values, &stored[j])) return false;
+    }
+    return true;
+}
+
+/* And back: over the level, with these own axes. `rows`: how many elements it has. */
+static bool restore(vec *v, const turns *t, const slot *s, loom_lvalue_id id, loom_lvalue_id rows, uint32_t level,
+                    const extent *own, leaf *x) {
+    uint32_t n_own = own_axes(t, s);
     op_axes axes;
     loom_lvalue_id value = id;
     if (!vec_value_axes(v, t->node, UINT64_C(1) << level, n_own, own, &axes)) return false;
-    if (t->rows[i] != LOOM_NONE) {
+    if (s->flat) {
         leaf flat = list_leaf(v, id, scalar_extent(v, rows));
         if (!vec_dense_value(v, t->node, &flat, 0, &axes, &value)) return false;
     }
     *x = vec_result_leaf(v, value, &axes, n_own, own);
+    return true;
+}
+
+/* Own axes of the leaves inside of a part, as far as they are known at the start; room for the others. */
+static bool kept_extents(vec *v, turns *t, part *p, extent **own) {
+    for (uint32_t i = 0; i < t->initial.n; i++) {
+        leaf x = t->initial.at[i];
+        const extent *kept;
+        uint32_t n = 0;
+        while (n < x.n_own && !t->changes[axis_at(i, n)]) n++;
+        own[i] = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)x.n_own + 1);
+        if (x.n_own) memcpy(own[i], x.own, x.n_own * sizeof *own[i]);
+        x.n_own = n;
+        if (!vec_part_extents(v, t->node, p, &x, &kept)) return false;
+        if (n) memcpy(own[i], kept, n * sizeof *kept);
+    }
+    return true;
+}
+
+/* Gives slot j inside of a part, where its own axes are there. */
+typedef bool (*slot_source)(vec *v, turns *t, part *p, uint32_t j, const extent *own, leaf *x);
+
+/* The state inside of a part: lengths first, which are the axes of what comes behind. slots: NULL, or one each. */
+static bool state_in_part(vec *v, turns *t, part *p, slot_source get, leaf *slots, val *state) {
+    extent **own = LOOM_NEW_ARRAY(v->scratch, extent *, (size_t)t->initial.n + 1);
+    leaf *at, x;
+    val made = vec_leaves_of(v, t->initial.n, &at);
+    if (!kept_extents(v, t, p, own)) return false;
+    for (uint32_t j = 0; j < t->n_slots; j++) {
+        const slot *s = &t->slots[j];
+        for (uint32_t k = 0; k < own_axes(t, s); k++) {
+            uint32_t owner = t->owner[axis_at(s->leaf, k)];
+            if (t->changes[axis_at(s->leaf, k)]) own[s->leaf][k] = own[owner][k];
+        }
+        if (!get(v, t, p, j, own[s->leaf], &x)) return false;
+        if (slots) slots[j] = x;
+        if (s->lengths) {
+            x.n_own = 0;
+            own[s->leaf][s->level] = vec_count_extent(v, &x);
+        } else {
+            at[s->leaf] = x;
+        }
+    }
+    *state = made;
     return true;
 }
 
@@ -108,51 +195,92 @@ static bool find_points(vec *v, turns *t) {
     uint64_t mask = levels_of(v, t->for_body) | levels_of(v, t->for_test);
     for (uint32_t i = 0; i < t->initial.n; i++) mask |= vec_level_mask(v, &t->initial.at[i]);
     for (uint32_t i = 0; i < t->count.n; i++) mask |= vec_level_mask(v, &t->count.at[i]);
-    if (!mask) return vec_refuse(v, t->node, "a loop whose state may change its shape");
     return vec_all_points(v, t->node, mask, &t->all);
 }
 
-static bool has_rows(const vec *v, const extent *own, uint32_t n) {
-    for (uint32_t k = 0; k < n; k++) {
-        if (vec_is_segmented(v, own[k])) return true;
+static bool is_flat(const vec *v, const turns *t, uint32_t leaf, uint32_t n_own) {
+    const extent *own = t->initial.at[leaf].own;
+    for (uint32_t k = 0; k < n_own; k++) {
+        if (t->changes[axis_at(leaf, k)] || vec_is_segmented(v, own[k])) return true;
     }
     return false;
 }
 
-static void number_states(vec *v, turns *t) {
-    uint32_t n = t->initial.n, at = 1;
-    t->rows = LOOM_NEW_ARRAY(v->scratch, uint32_t, (size_t)n + 1);
-    for (uint32_t i = 0; i < n; i++) {
-        const leaf *x = &t->initial.at[i];
-        t->rows[i] = has_rows(v, x->own, x->n_own) ? at++ : LOOM_NONE;
+static void add_slot(vec *v, turns *t, uint32_t leaf, uint32_t level, bool lengths) {
+    slot s = {.leaf = leaf, .level = level, .lengths = lengths};
+    uint32_t n_own = own_axes(t, &s);
+    s.flat = is_flat(v, t, leaf, n_own);
+    for (uint32_t k = 0; k < n_own; k++) s.changes = s.changes || t->changes[axis_at(leaf, k)];
+    s.rows = s.flat ? t->n_states++ : LOOM_NONE;
+    s.sum = s.changes ? t->n_states++ : LOOM_NONE;
+    t->slots[t->n_slots++] = s;
+}
+
+static bool mark_change(turns *t, uint32_t leaf, uint32_t level) {
+    bool *changes = &t->changes[axis_at(leaf, level)], new = !*changes;
+    *changes = true;
+    return new;
+}
+
+/* Rows inside of what changes differ in length, and change too; leaves that have the same lengths change together. */
+static void spread_changes(const vec *v, turns *t) {
+    bool more = true;
+    while (more) {
+        more = false;
+        for (uint32_t i = 0; i < t->initial.n; i++) {
+            const leaf *x = &t->initial.at[i];
+            bool around = false;
+            for (uint32_t k = 0; k < x->n_own; k++) {
+                uint32_t owner = t->owner[axis_at(i, k)];
+                bool inside = around && vec_is_segmented(v, x->own[k]);
+                if (inside || t->changes[axis_at(owner, k)]) more = mark_change(t, i, k) || more;
+                if (t->changes[axis_at(i, k)]) more = mark_change(t, owner, k) || more;
+                around = around || t->changes[axis_at(i, k)];
+            }
+        }
     }
-    t->numbers = at++;
-    t->leaves = at;
-    t->n_states = at + n;
+}
+
+static void number_states(vec *v, turns *t) {
+    uint32_t n = t->initial.n;
+    spread_changes(v, t);
+    t->slots = LOOM_NEW_ARRAY(v->scratch, slot, (size_t)n * (LOOM_MAX_DEPTH + 1) + 1);
+    t->n_slots = 0;
+    t->n_states = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < t->initial.at[i].n_own; k++) {
+            if (t->changes[axis_at(i, k)] && t->owner[axis_at(i, k)] == i) add_slot(v, t, i, k, true);
+        }
+        add_slot(v, t, i, 0, false);
+    }
+    t->numbers = t->n_states;
+    t->first_slot = t->numbers + 1;
+    t->n_states = t->first_slot + t->n_slots;
     t->before = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, t->n_states);
     t->state = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, t->n_states);
     t->next = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, t->n_states);
-    t->collected = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)n + 1);
+    t->collected = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)t->n_slots + 1);
 }
 
-static loom_lvalue_id *rows_at(const turns *t, loom_lvalue_id *values, uint32_t i) {
-    return t->rows[i] == LOOM_NONE ? NULL : &values[t->rows[i]];
+/* Nothing has been collected. */
+static bool start_sums(vec *v, turns *t) {
+    leaf zero = vec_int_leaf(0);
+    for (uint32_t j = 0; j < t->n_slots; j++) {
+        const slot *s = &t->slots[j];
+        if (s->changes && !vec_copy_value(v, t->node, &zero, 0, &t->before[s->sum])) return false;
+    }
+    return true;
 }
 
 static bool store_initial(vec *v, turns *t, part *p) {
     val seen;
     leaf number = vec_axis_leaf(v->levels[p->level].axis, p->level);
     if (!vec_copy_value(v, t->node, &number, UINT64_C(1) << p->level, &t->before[t->numbers])) return false;
-    if (!vec_part_see(v, t->node, p, &t->initial, &seen)) return false;
+    if (!start_sums(v, t) || !vec_part_see(v, t->node, p, &t->initial, &seen)) return false;
     for (uint32_t i = 0; i < seen.n; i++) {
         if (seen.at[i].kind == LEAF_BAD) return vec_refuse(v, t->node, "%s", seen.at[i].why);
-        if (has_rows(v, seen.at[i].own, seen.at[i].n_own) != (t->rows[i] != LOOM_NONE)) {
-            return vec_refuse(v, t->node, "a loop whose state may change its shape");
-        }
-        loom_lvalue_id *value = &t->before[index_of_leaf(t, i)];
-        if (!store(v, t, &seen.at[i], p->level, i, rows_at(t, t->before, i), value)) return false;
     }
-    return true;
+    return store_all(v, t, &seen, p->level, t->before, t->before + t->first_slot);
 }
 
 static bool start(vec *v, turns *t) {
@@ -261,17 +389,18 @@ static bool guard_flag(vec *v, turns *t, const part *p, val *flag) {
     return vec_emit_compute(v, t->node, build_guarded, &g, flag);
 }
 
+static bool slot_of_state(vec *v, turns *t, part *p, uint32_t j, const extent *own, leaf *x) {
+    const slot *s = &t->slots[j];
+    loom_lvalue_id rows = s->flat ? t->state[s->rows] : LOOM_NONE;
+    return restore(v, t, s, t->state[t->first_slot + j], rows, p->level, own, x);
+}
+
 static bool look_at_states(vec *v, turns *t, part *p, leaf *flags) {
-    leaf *at, *arrays;
-    val here = vec_leaves_of(v, t->initial.n, &at), flag;
-    t->states = vec_leaves_of(v, t->initial.n, &arrays);
-    for (uint32_t i = 0; i < here.n; i++) {
-        const extent *own;
-        loom_lvalue_id rows = t->rows[i] == LOOM_NONE ? LOOM_NONE : t->state[t->rows[i]];
-        if (!vec_part_extents(v, t->node, p, &t->initial.at[i], &own)) return false;
-        if (!restore(v, t, t->state[index_of_leaf(t, i)], rows, p->level, own, i, &at[i])) return false;
-        arrays[i] = vec_unbind_level(v, &at[i], p->level, t->turning);
-    }
+    leaf *arrays;
+    val here, flag;
+    t->arrays = vec_leaves_of(v, t->n_slots, &arrays);
+    if (!state_in_part(v, t, p, slot_of_state, arrays, &here)) return false;
+    for (uint32_t j = 0; j < t->n_slots; j++) arrays[j] = vec_unbind_level(v, &arrays[j], p->level, t->turning);
     if (!lift_test(v, t, p, &here, &flag)) return false;
     if (flag.at[0].kind == LEAF_BAD) return vec_refuse(v, t->node, "%s", flag.at[0].why);
     if (!guard_flag(v, t, p, &flag)) return false;
@@ -313,43 +442,71 @@ static bool build_row(vec *v, void *argument, val *result) {
     return true;
 }
 
-/* States of the elements of the part, which stand at `places` of the turn's. */
-static bool states_at(vec *v, turns *t, part *p, const val *places, val *states) {
-    leaf *at;
-    val made = vec_leaves_of(v, t->initial.n, &at), one;
-    for (uint32_t i = 0; i < made.n; i++) {
-        row_read r = {.array = t->states.at[i], .row = vec_bind_level(v, &places->at[0], p->level)};
-        if (!vec_part_extents(v, t->node, p, &t->initial.at[i], &r.own)) return false;
-        if (!vec_emit_compute(v, t->node, build_row, &r, &one)) return false;
-        at[i] = one.at[0];
+/* Slots of the elements of the part, which stand at `places` of the turn's. */
+static bool slot_at(vec *v, turns *t, part *p, const val *places, uint32_t j, const extent *own, leaf *x) {
+    row_read r = {.array = t->arrays.at[j], .row = vec_bind_level(v, &places->at[0], p->level), .own = own};
+    val one;
+    if (!vec_emit_compute(v, t->node, build_row, &r, &one)) return false;
+    *x = one.at[0];
+    return true;
+}
+
+static bool slot_of_ended(vec *v, turns *t, part *p, uint32_t j, const extent *own, leaf *x) {
+    return slot_at(v, t, p, &t->ended, j, own, x);
+}
+
+static bool slot_of_others(vec *v, turns *t, part *p, uint32_t j, const extent *own, leaf *x) {
+    return slot_at(v, t, p, &t->others, j, own, x);
+}
+
+/* More elements have been collected. */
+static bool add_to_sums(vec *v, turns *t, const loom_lvalue_id *rows) {
+    for (uint32_t j = 0; j < t->n_slots; j++) {
+        const slot *s = &t->slots[j];
+        if (!s->changes) continue;
+        leaf sum = value_leaf(v, t->state[s->sum], 0, NULL), more = value_leaf(v, rows[s->rows], 0, NULL);
+        if (!vec_scalar_prim(v, t->node, LOOM_PRIM_ADD, &sum, &more, &sum)) return false;
+        if (!vec_copy_value(v, t->node, &sum, 0, &t->next[s->sum])) return false;
     }
-    *states = made;
     return true;
 }
 
 static bool collect(vec *v, turns *t, part *p) {
+    loom_lvalue_id *rows = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, t->n_states);
     val states;
-    if (!states_at(v, t, p, &t->ended, &states)) return false;
-    for (uint32_t i = 0; i < states.n; i++) {
-        loom_lvalue_id rows;
-        if (!store(v, t, &states.at[i], p->level, i, &rows, &t->collected[i + 1])) return false;
-    }
-    return true;
+    return state_in_part(v, t, p, slot_of_ended, NULL, &states) &&
+           store_all(v, t, &states, p->level, rows, t->collected + 1) && add_to_sums(v, t, rows);
 }
 
-/* The next state has the shape of the one before. */
-static bool next_leaf(vec *v, turns *t, part *p, const leaf *x, const leaf *before, uint32_t i) {
-    leaf y = *x;
-    if (x->kind == LEAF_BAD) return vec_refuse(v, t->node, "%s", x->why);
-    for (uint32_t k = 0; k < x->n_own; k++) {
-        if (vec_is_unknown(x->own[k]) || !vec_known_equal(v, x->own[k], before->own[k])) {
-            return vec_refuse(v, t->node,
-                              "a loop whose state may change its shape, where elements differ in the "
-                              "number of turns");
-        }
-        y = vec_with_own(v, &y, k, before->own[k]);
+/* Own axis k of a next state, against what was taken to be so. */
+static void compare_axis(vec *v, turns *t, const val *next, const leaf *before, uint32_t i, uint32_t k) {
+    size_t at = axis_at(i, k);
+    extent e = next->at[i].own[k];
+    uint32_t owner = t->owner[at];
+    bool known = !vec_is_unknown(e);
+    if (!t->changes[at] && !(known && vec_known_equal(v, e, before->own[k]))) t->changes[at] = t->grown = true;
+    if (owner == i || !t->changes[at]) return;
+    if (!known || !vec_known_equal(v, e, next->at[owner].own[k])) {
+        for (uint32_t l = k; l < LOOM_MAX_DEPTH; l++) t->owner[axis_at(i, l)] = i;
+        t->grown = true;
     }
-    return store(v, t, &y, p->level, i, rows_at(t, t->next, i), &t->next[index_of_leaf(t, i)]);
+}
+
+/* The next state, as far as its shape is that of the one before with the very same axes. */
+static bool check_next(vec *v, turns *t, const val *before, val *next) {
+    leaf *at;
+    val made = vec_leaves_of(v, next->n, &at);
+    for (uint32_t i = 0; i < next->n; i++) {
+        if (next->at[i].kind == LEAF_BAD) return vec_refuse(v, t->node, "%s", next->at[i].why);
+        at[i] = next->at[i];
+        for (uint32_t k = 0; k < at[i].n_own; k++) {
+            if (vec_is_unknown(at[i].own[k])) return vec_refuse(v, t->node, "an inner extent that is not known here");
+            compare_axis(v, t, next, &before->at[i], i, k);
+            if (!t->changes[axis_at(i, k)]) at[i] = vec_with_own(v, &at[i], k, before->at[i].own[k]);
+        }
+    }
+    *next = made;
+    return true;
 }
 
 static bool turn_others(vec *v, turns *t, part *p) {
@@ -358,13 +515,11 @@ static bool turn_others(vec *v, turns *t, part *p) {
     frame *inside;
     args[0] = vec_leaves_of(v, 1, &at);
     if (!t->test) at[0] = value_leaf(v, t->counter, 0, NULL);
-    if (!states_at(v, t, p, &t->others, &args[1])) return false;
+    if (!state_in_part(v, t, p, slot_of_others, NULL, &args[1])) return false;
     if (!vec_part_frame(v, t->node, p, t->for_body, &inside)) return false;
     if (!vec_lift_body(v, t->body, t->test ? &args[1] : args, inside, &next)) return false;
-    for (uint32_t i = 0; i < next.n; i++) {
-        if (!next_leaf(v, t, p, &next.at[i], &args[1].at[i], i)) return false;
-    }
-    return true;
+    if (!check_next(v, t, &args[1], &next)) return false;
+    return t->grown || store_all(v, t, &next, p->level, t->next, t->next + t->first_slot);
 }
 
 static bool in_part(vec *v, turns *t, const val *numbers, bool (*f)(vec *v, turns *t, part *p)) {
@@ -399,14 +554,26 @@ static bool make_turns(vec *v, turns *t) {
     return ok;
 }
 
+/* All elements end: what was collected is as much as there was before, where shapes are kept, and else the sum. */
+static loom_lvalue_id *sizes_at_end(vec *v, const turns *t) {
+    loom_lvalue_id *sizes = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, t->n_states);
+    memcpy(sizes, t->before, t->n_states * sizeof *sizes);
+    for (uint32_t j = 0; j < t->n_slots; j++) {
+        const slot *s = &t->slots[j];
+        if (s->changes) sizes[s->rows] = t->results[s->sum];
+    }
+    return sizes;
+}
+
 static void add_loop(vec *v, turns *t) {
-    uint32_t n = t->initial.n;
+    uint32_t n = t->n_slots;
     op_axes none = {.n = 0};
     loom_lop op = vec_plain_op(v, t->node, LOOM_LO_LOOP, &none);
     t->results = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)t->n_states + n + 1);
     for (uint32_t s = 0; s < t->n_states; s++) t->results[s] = value_like(v, t, s, t->before, t->results, LOOM_LV_OP);
-    for (uint32_t i = 0; i <= n; i++) { /* all of them end: numbers, then leaves, as they were before in size */
-        t->results[t->n_states + i] = value_like(v, t, t->numbers + i, t->before, t->before, LOOM_LV_OP);
+    loom_lvalue_id *sizes = sizes_at_end(v, t);
+    for (uint32_t i = 0; i <= n; i++) { /* numbers, then slots */
+        t->results[t->n_states + i] = value_like(v, t, t->numbers + i, t->before, sizes, LOOM_LV_OP);
     }
     op.n_results = t->n_states + n + 1;
     op.results = t->results;
@@ -432,16 +599,10 @@ typedef struct return_to {
     val ends; /* over the elements in the order in which they ended */
 } return_to;
 
-static bool look_at_ends(vec *v, turns *t, part *p, val *ends) {
-    leaf *at;
-    *ends = vec_leaves_of(v, t->initial.n, &at);
-    for (uint32_t i = 0; i < ends->n; i++) {
-        const extent *own;
-        loom_lvalue_id rows = t->rows[i] == LOOM_NONE ? LOOM_NONE : t->before[t->rows[i]];
-        if (!vec_part_extents(v, t->node, p, &t->initial.at[i], &own)) return false;
-        if (!restore(v, t, t->results[t->n_states + 1 + i], rows, p->level, own, i, &at[i])) return false;
-    }
-    return true;
+static bool slot_of_ends(vec *v, turns *t, part *p, uint32_t j, const extent *own, leaf *x) {
+    const slot *s = &t->slots[j];
+    loom_lvalue_id rows = !s->flat ? LOOM_NONE : s->changes ? t->results[s->sum] : t->before[s->rows];
+    return restore(v, t, s, t->results[t->n_states + 1 + j], rows, p->level, own, x);
 }
 
 static bool build_ends(vec *v, void *argument, val *result) {
@@ -451,8 +612,11 @@ static bool build_ends(vec *v, void *argument, val *result) {
     if (!vec_to_expr(v, &r->place, &place)) return false;
     *result = vec_leaves_of(v, r->ends.n, &at);
     for (uint32_t i = 0; i < r->ends.n; i++) {
+        const leaf *x = &r->turns->initial.at[i];
         at[i] = vec_part_leaf(v, &r->part, &r->ends.at[i], place);
-        at[i].own = r->turns->initial.at[i].own;
+        bool kept = true;
+        for (uint32_t k = 0; k < x->n_own; k++) kept = kept && !r->turns->changes[axis_at(i, k)];
+        if (kept) at[i].own = x->own;
     }
     return true;
 }
@@ -466,9 +630,38 @@ static bool put_in_order(vec *v, turns *t, val *result) {
     if (!vec_lift_compaction(v, t->node, &numbers, size, size, &places)) return false;
     if (!vec_points_scalar(v, t->node, &t->all, &places.at[0], &r.place)) return false;
     if (!vec_part_enter(v, t->node, &t->all, &numbers, &r.part)) return false;
-    bool ok = look_at_ends(v, t, &r.part, &r.ends);
+    bool ok = state_in_part(v, t, &r.part, slot_of_ends, NULL, &r.ends);
     vec_part_leave(v, &r.part);
     return ok && vec_emit_compute(v, t->node, build_ends, &r, result);
+}
+
+static bool same_shape(const vec *v, const leaf *a, const leaf *b, uint32_t k) {
+    bool same = a->n_own > k;
+    for (uint32_t l = 0; same && l <= k; l++) same = vec_same_extent(v, a->own[l], b->own[l]);
+    return same;
+}
+
+/* All shapes are kept, and leaves with the same shape keep the same, until it is seen otherwise. */
+static bool take_shapes(vec *v, turns *t) {
+    size_t n = (size_t)t->initial.n * LOOM_MAX_DEPTH + 1;
+    t->changes = LOOM_NEW_ARRAY(v->scratch, bool, n);
+    t->owner = LOOM_NEW_ARRAY(v->scratch, uint32_t, n);
+    for (uint32_t i = 0; i < t->initial.n; i++) {
+        const leaf *x = &t->initial.at[i];
+        for (uint32_t k = 0; k < x->n_own; k++) {
+            uint32_t owner = 0;
+            if (!vec_is_settled(v, x->own[k])) return vec_refuse(v, t->node, "an inner extent that is not known here");
+            while (!same_shape(v, &t->initial.at[owner], x, k)) owner++; /* itself at the latest */
+            t->owner[axis_at(i, k)] = owner;
+        }
+    }
+    return true;
+}
+
+static bool try_turns(vec *v, turns *t) {
+    t->grown = false;
+    number_states(v, t);
+    return start(v, t) && make_turns(v, t);
 }
 
 bool vec_lift_turns(vec *v, frame *f, const loom_node *n, const val *initial, val *result) {
@@ -482,16 +675,12 @@ bool vec_lift_turns(vec *v, frame *f, const loom_node *n, const val *initial, va
         t.test = loom_node_body(v->p, n, 0);
         t.for_test = vec_outer_values(v, t.test, f);
     }
-    for (uint32_t i = 0; i < initial->n; i++) {
-        for (uint32_t k = 0; k < initial->at[i].n_own; k++) {
-            if (!vec_is_settled(v, initial->at[i].own[k])) {
-                return vec_refuse(v, n, "an inner extent that is not known here");
-            }
-        }
-    }
-    if (!find_points(v, &t)) return false;
-    number_states(v, &t);
-    if (!start(v, &t) || !make_turns(v, &t)) return false;
+    if (!take_shapes(v, &t) || !find_points(v, &t)) return false;
+    mark m = vec_mark_here(v);
+    do {
+        vec_roll_back(v, m);
+        if (!try_turns(v, &t)) return false;
+    } while (t.grown);
     add_loop(v, &t);
     return put_in_order(v, &t, result);
 }

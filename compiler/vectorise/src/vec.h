@@ -440,6 +440,7 @@ typedef struct part {
     uint32_t renamed[MAX_LEVELS]; /* levels with rows that depend on those: the levels that stand for them */
     uint64_t moved;               /* which ones these are */
     uint64_t hidden;
+    bool alone; /* of no levels: one point or none. What comes from around is inside of it all the same */
     LOOM_VEC(seen_extent) extents;
 } part;
 /* Inside there is a level more, of the points all[from[i]]; the levels of the points are hidden. */

@@ -59,6 +59,24 @@ SAME(
     "(generate k (\\_ -> k))) (iota k)) n",
     "i64 4 = 2 0 3 1")
 
+SAME(uniform_of_two_shapes,
+     "entry main (n: i64) (a: []i64) : []i64 = if n > 2 then filter (> n) a else scan (+) 0 (a ++ a)", "i64 = 3",
+     "i64 9")
+SAME(uniform_of_two_shapes_else,
+     "entry main (n: i64) (a: []i64) : []i64 = if n > 2 then filter (> n) a else scan (+) 0 (a ++ a)", "i64 = 1",
+     "i64 9")
+SAME(uniform_inside_maps,
+     "entry main (n: i64) (a: [][]i64) : [][]i64 = map (\\r -> if n > 2 then filter (> n) r else scan (+) n r) a",
+     "i64 = 3", "i64 5x[2 0 5 1 3]")
+SAME(uniform_would_fail,
+     "entry main (n: i64) (a: []i64) : []i64 = if n > 2 then filter (> 12 / (n - 1)) a else scan (+) 0 (a ++ a)",
+     "i64 = 1", "i64 9")
+SAME(uniform_would_not_end,
+     "entry main (n: i64) (a: []i64) : []i64 = if n > 2 then (loop r = a while length r > 0 do r ++ r) else filter (> "
+     "n) "
+     "a",
+     "i64 = 1", "i64 9")
+
 /* Loops. */
 SAME(counted, "entry main (n: []i64) : [][]i64 = map (\\k -> loop r = [1, 2, 3] for i < k do scan (+) i r) n",
      "i64 5 = 2 0 3 1 2")
@@ -118,8 +136,45 @@ SAME(
     loop_of_a_stream,
     "entry main (s: seq ([]i64)) : [][]i64 = from_seq (map_seq (\\r -> loop t = r for i < length r do scan (+) i t) s)",
     "i64 5x[3 0 1 1 4]")
-REFUSED(state_that_grows, "may change its shape",
-        "entry main (n: []i64) : [][]i64 = map (\\k -> loop r = [1] for i < k do r ++ [i]) n", "i64 5 = 2 0 3 1 2")
+
+/* States that change their shape. */
+SAME(grows, "entry main (n: []i64) : [][]i64 = map (\\k -> loop r = [1] for i < k do r ++ [i]) n", "i64 5 = 2 0 3 1 2")
+SAME(thins, "entry main (a: [][]i64) : [][]i64 = map (\\r -> loop s = r while length s > 1 do filter (> s[0]) s) a",
+     "i64 5x[2 0 5 1 3]")
+SAME(two_that_change,
+     "entry main (n: []i64) : [][]i64 = map (\\k -> (loop (ps, cs) = (iota 0, map (+ 2) (iota k)) while length cs > 0 "
+     "do "
+     "(ps ++ [cs[0]], filter (\\c -> c % cs[0] != 0) cs)).0) n",
+     "i64 5 = 9 0 3 20 2")
+SAME(pairs_that_change,
+     "entry main (a: [](i64, [](i64, f64))) : []([](i64, f64)) = map (\\(k, r) -> loop s = r while length s > 1 do "
+     "filter "
+     "(\\(x, _) -> x > s[0].0) s) a",
+     "i64 3; i64 3x[2 0 3]; f64 3x[2 0 3]")
+SAME(come_apart,
+     "entry main (n: []i64) : []([]i64, []i64) = map (\\k -> loop (a, b) = ([1], [2]) for i < k do (a ++ [i], b ++ a)) "
+     "n",
+     "i64 5 = 2 0 3 1 2")
+SAME(one_changes_and_one_does_not,
+     "entry main (a: [][]i64) : []([]i64, []i64) = map (\\r -> loop (s, t) = (r, r) for i < length r do (scan (+) i s, "
+     "filter (> i) t)) a",
+     "i64 5x[2 0 5 1 3]")
+SAME(rows_that_change,
+     "entry main (a: [][]i64) : [][][]i64 = map (\\r -> loop s = [r] while length s < length r do map (\\q -> take "
+     "(length "
+     "q / 2) q) s ++ s) a",
+     "i64 5x[2 0 5 1 3]")
+SAME(grows_without_maps, "entry main (n: i64) : []i64 = loop r = [1] for i < n do r ++ [i] ++ r", "i64 = 5")
+SAME(grows_while, "entry main (n: i64) (a: []i64) : []i64 = loop r = a while length r < n do r ++ r", "i64 = 50",
+     "i64 3")
+SAME(grows_in_a_branch,
+     "entry main (n: []i64) : [][]i64 = map (\\k -> if k > 1 then (loop r = [1] for i < k do r ++ [i]) else [k]) n",
+     "i64 5 = 2 0 3 1 2")
+FAILS(growing_fails, "entry main (n: []i64) : [][]i64 = map (\\k -> loop r = [1] for i < k do r ++ [r[i + i]]) n",
+      "i64 5 = 2 0 3 1 2")
+SAME(never_begins,
+     "entry main (n: []i64) (m: []i64) : [][][]i64 = map (\\k -> map (\\j -> loop r = [j] while true do r ++ r) m) n",
+     "i64 0", "i64 2")
 
 /* Those that have ended are not among the elements of a turn. */
 LOOM_TEST(control, turns_are_collected) {

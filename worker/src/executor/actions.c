@@ -186,14 +186,25 @@ static loom_status *act_copy(loom_engine *engine, const loom_plan_action *action
     return NULL;
 }
 
+/* Storage for `bytes` more behind what is there: twice as much as before, where that suffices. */
+static loom_status *make_room(loom_engine *engine, uint32_t b, uint64_t bytes) {
+    loom_memory *memory = engine->executor->memory;
+    loom_block *block = &engine->blocks[b], larger = {0};
+    uint64_t need = engine->filled[b] + bytes, twice = 2 * block->bytes;
+    if (need < bytes || need > INT64_MAX) return loom_error(LOOM_E_LIMIT, "what a loop gives is too large");
+    if (need <= block->bytes) return NULL;
+    LOOM_TRY(loom_memory_take(memory, need > twice ? need : twice, "what a loop gives", &larger));
+    loom_engine_copy(engine->executor, engine->data[b], larger.data, engine->filled[b]);
+    loom_memory_give(memory, block);
+    *block = larger;
+    engine->data[b] = larger.data;
+    return NULL;
+}
+
 static loom_status *act_append(loom_engine *engine, const loom_plan_action *action) {
-    uint64_t bytes, room, *filled = &engine->filled[action->buffer2];
+    uint64_t bytes, *filled = &engine->filled[action->buffer2];
     LOOM_TRY(loom_engine_size(engine, action->buffer, &bytes));
-    LOOM_TRY(loom_engine_size(engine, action->buffer2, &room));
-    if (*filled > room || bytes > room - *filled) {
-        return loom_error(LOOM_E_INTERNAL, "plan appends %" PRIu64 " bytes to %" PRIu64 " of %" PRIu64, bytes, *filled,
-                          room);
-    }
+    LOOM_TRY(make_room(engine, action->buffer2, bytes));
     char *to = engine->data[action->buffer2];
     loom_engine_copy(engine->executor, engine->data[action->buffer], to + *filled, bytes);
     *filled += bytes;
@@ -203,6 +214,20 @@ static loom_status *act_append(loom_engine *engine, const loom_plan_action *acti
 /* ---- control ---- */
 
 static loom_status *run_actions(loom_engine *engine, uint32_t from, uint32_t to, int nesting, bool *left);
+
+/* What the turns have appended is as much as the buffers have from here on. */
+static loom_status *check_appended(const loom_engine *engine, uint32_t from, uint32_t to) {
+    for (uint32_t at = from; at < to; at++) {
+        const loom_plan_action *action = &engine->plan->actions[at];
+        uint64_t bytes;
+        if (action->kind != LOOM_ACT_APPEND || !engine->data[action->buffer2]) continue;
+        LOOM_TRY(loom_engine_size(engine, action->buffer2, &bytes));
+        if (bytes == engine->filled[action->buffer2]) continue;
+        return loom_error(LOOM_E_INTERNAL, "the turns of a loop give %" PRIu64 " bytes, not %" PRIu64,
+                          engine->filled[action->buffer2], bytes);
+    }
+    return NULL;
+}
 
 static loom_status *act_loop(loom_engine *engine, uint32_t at, int nesting) {
     const loom_plan_action *action = &engine->plan->actions[at];
@@ -218,7 +243,7 @@ static loom_status *act_loop(loom_engine *engine, uint32_t at, int nesting) {
         /* What follows from wrong values need not end. */
         LOOM_TRY(loom_engine_raised(engine));
     }
-    return NULL;
+    return check_appended(engine, at + 1, at + 1 + action->n_inner);
 }
 
 static loom_status *act_if(loom_engine *engine, uint32_t at, int nesting, bool *left) {

@@ -131,7 +131,8 @@ typedef enum loom_action_kind {
     LOOM_ACT_ROWS,    /* the next n_inner actions, KERNELs and FFTs of rank 1: their outermost indices a few at a time,
                          through all of them; see rows */
     LOOM_ACT_OFFSETS, /* lengths in buffer to their exclusive sums in buffer2; the total to zero-rank buffers[0] */
-    LOOM_ACT_APPEND,  /* the elements of buffer behind those that buffer2 has got since it was allocated */
+    LOOM_ACT_APPEND,  /* the elements of buffer behind those that buffer2 has got since it was allocated; its storage
+                         grows. At the end of the loop it has as many as its extents say */
 } loom_action_kind;
 #define LOOM_NO_EXTENT UINT32_MAX
 
