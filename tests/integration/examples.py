@@ -108,11 +108,11 @@ for sizes in (lengths, np.full(4, 20)):  # rows that differ in length, and a mat
     xss = np.split(table, sizes.cumsum()[:-1])
     iss = [rng.integers(0, len(xss[r]), k) for r, k in zip(rows, counts)]
     inputs = [("arg", "table", (table, sizes)), ("arg", "rows", rows), ("arg", "iss", (np.concatenate(iss), counts))]
-    case("retrieve", inputs, [np.concatenate([xss[r][i] for r, i in zip(rows, iss)])], blocks=("100000",))
-    case("retsum", inputs, [np.concatenate([xss[r][i] + xss[r].sum() for r, i in zip(rows, iss)])], blocks=("100000",))
+    case("retrieve", inputs, [np.concatenate([xss[r][i] for r, i in zip(rows, iss)])])
+    case("retsum", inputs, [np.concatenate([xss[r][i] + xss[r].sum() for r, i in zip(rows, iss)])])
 px, py = rng.normal(size=300).astype(np.float32), rng.normal(size=300).astype(np.float32)
 case("furthest", [("arg", "ps.0", px), ("arg", "ps.1", py)],
-     [np.hypot(px[:, None].astype(float) - px, py[:, None].astype(float) - py).max()], blocks=("100000",))
+     [np.hypot(px[:, None].astype(float) - px, py[:, None].astype(float) - py).max()])
 
 stages = ["ast", "core", "simplified", "stages", "shapes", "lifted", "fused", "schedule", "llvm", "plan"]
 for program in ["examples/" + p for p in sorted(os.listdir(os.path.join(ROOT, "examples"))) if p.endswith(".weft")] + ["client/programs/image.weft"]:
