@@ -66,6 +66,7 @@
 #define LOOM_MAX_REMARKS      256
 #define LOOM_MAX_REMARK_BYTES 1024
 #define LOOM_MAX_TIMES        1024
+#define LOOM_MAX_LABEL        255 /* bytes of a label's end, where its place in the text stands */
 #define LOOM_PROGRESS_QUEUED  256
 /* Parts of a streamed result that the client has not taken yet. */
 #define LOOM_PARTS_AHEAD 16

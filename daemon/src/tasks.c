@@ -524,22 +524,33 @@ static void value_done(loom_task *task, const Wire__TaskDone *done) {
 
 /* ---- all ---- */
 
+static const char *end_of_label(const char *label) {
+    size_t length = strlen(label);
+    if (length <= LOOM_MAX_LABEL) return label;
+    label += length - LOOM_MAX_LABEL;
+    while (((unsigned char)*label & 0xc0) == 0x80) label++; /* inside of a character */
+    return label;
+}
+
 static void add_times(loom_job *job, const Wire__TaskDone *done) {
     for (size_t i = 0; i < done->n_times; i++) {
         Wire__Time *found = NULL;
+        const char *label = end_of_label(done->times[i]->label);
         for (size_t k = 0; k < job->times.n && !found; k++) {
             Wire__Time *known = job->times.at[k];
-            if (strcmp(known->label, done->times[i]->label) == 0) found = known;
+            if (strcmp(known->label, label) == 0) found = known;
         }
         if (!found && job->times.n >= LOOM_MAX_TIMES) return;
         if (!found) {
             found = LOOM_NEW(job->arena, Wire__Time);
             wire__time__init(found);
-            found->label = loom_arena_printf(job->arena, "%.255s", done->times[i]->label);
+            found->label = loom_arena_strdup(job->arena, label);
+            found->has_bytes = true;
             loom_list_add(&job->times, found);
         }
         found->seconds += done->times[i]->seconds;
         found->calls += done->times[i]->calls;
+        found->bytes += done->times[i]->bytes;
     }
 }
 

@@ -48,7 +48,7 @@ def gridloom(*arguments, **more):
 
 def printing():
     """Everything that prints, to a device that takes nothing and to a descriptor that is closed."""
-    stages = ["ast", "core", "simplified", "stages", "shapes", "lifted", "fused", "schedule", "llvm", "plan"]
+    stages = ["nodes", "steps", "html", "ast", "core", "simplified", "stages", "shapes", "lifted", "fused", "schedule", "llvm", "plan"]
     commands = [["explain", "p.weft", "--entry", "main", "--stage", s] for s in stages]
     commands += [["check", "p.weft"], ["fmt", "p.weft"], ["eval", "p.weft", "--entry", "scalar", "--arg", "n=3"],
                  ["run", "p.weft", "--entry", "scalar", "--arg", "n=3"], ["--help"], ["--version"], ["help", "run"], ["run", "--help"],

@@ -151,6 +151,24 @@ def main():
            ["f/broken.weft:1:29: error: unknown name `y`", "f/compiles.weft:1:1: expected an error with `type`, but the program compiles"])
     expect("paths and quoted text fit nothing", test("g"), "g/path.weft: 0 passed, 1 failed\ng/quoted.weft: 0 passed, 1 failed\n2 files: 0 passed, 2 failed\n", 1,
            ["expected an error with `path\\.weft`, found: ", "expected an error with `some_name_x`, found:"])
+    write("claims.weft", """-- ==
+-- entry: conditional
+-- steps: unlifted 1
+-- steps: regular <= 8
+-- steps: irregular <= 24
+-- representation: regular
+-- steps: regular 7 at 1000
+-- representation: irregular
+entry conditional [n] (xs: [n]f64) : [n]f64 = if xs[0] > 1 then map (+ 1) xs else xs
+-- ==
+-- entry: evens
+-- representation: irregular
+-- input { [1i64, 2] } output { [2i64] }
+entry evens (xs: []i64) : []i64 = filter (\\x -> x % 2 == 0) xs
+""")
+    p = test("claims.weft", "--interpreted")
+    expect("steps and representations", p, "claims.weft: 6 passed, 2 failed\n1 file: 6 passed, 2 failed\n", 1,
+           ["claims.weft:7:4: entry conditional, regular: expected 7 steps, found 1", "claims.weft:8:4: entry conditional, expected irregular values, found all regular"])
     p = test("warnings.weft")
     expect("warnings", p, "warnings.weft: 2 passed, 1 failed\n1 file: 2 passed, 1 failed\n", 1,
            ["warnings.weft:3:13: expected a warning with `nothing of this`, found none", "warning: this case is never reached"])

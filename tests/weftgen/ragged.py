@@ -65,7 +65,7 @@ class Ragged:
                 return E(t, r.choice(found))
             return E(t, "(generate ", self.small(env, 0), " (\\%s -> " % self.name("i"), self.number(env, 0), "))")
         rules = [(4, self.mapped), (3, self.filtered), (1.5, self.turned), (1.5, self.scanned), (1.5, self.joined), (2, self.cut),
-                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (0.7, self.chosen)]
+                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (2, self.chosen), (1.5, self.looped)]
         if any(u == A("", t) for u in env.values()):
             rules += [(1.5, self.flattened), (0.7, self.counted)]
         return r.choices([f for _, f in rules], [w for w, _ in rules])[0](t, env, d)
@@ -115,6 +115,23 @@ class Ragged:
 
     def chosen(self, t, env, d):
         return E(t, "(if ", self.test(env, d - 1), " then ", self.row(env, d - 1), " else ", self.row(env, d - 1), ")")
+
+    def same_length(self, q, i, env):
+        """A row as long as q."""
+        r, x = self.r, self.name("x")
+        body = self.number(dict(env, **{x: self.s, i: I64}), 1)
+        return r.choice([["(map (\\%s -> " % x, body, ") %s)" % q], ["(scan (+) 0%s (reverse %s))" % (self.s.name, q)],
+                         ["(rotate %s %s)" % (i, q)], ["(map2 (+) %s (scan_ex max 0%s %s))" % (q, self.s.name, q)],
+                         ["(if ", self.test(dict(env, **{i: I64}), 1), " then reverse %s else scan (+) 0%s %s)" % (q, self.s.name, q)]])
+
+    def looped(self, t, env, d):
+        """A row that is changed a few times, and keeps its length."""
+        r, q, i = self.r, self.name("q"), self.name("i")
+        start, inner = self.row(env, d - 1), dict(env, **{q: t})
+        if r.random() < 0.5:
+            return E(t, "(loop %s = " % q, start, " for %s < " % i, self.small(env, 1), " do ", *self.same_length(q, i, inner), ")")
+        return E(t, "(loop (%s, %s) = (" % (q, i), start, ", 0) while %s < 4 && " % i, self.test(inner, 2), " do (",
+                 *self.same_length(q, i, inner), ", %s + 1)).0" % i)
 
     def flattened(self, t, env, d):
         return E(t, "(flatten ", self.matrix(env, d - 1), ")")

@@ -238,7 +238,10 @@ LOOM_TEST(run, constant_fields_are_bound_without_the_chunk) {
     uint32_t y = plan_buffer(b, "y", LOOM_F64, LOOM_STORE_RESULT, 0, 0, 1, &chunk);
     plan_buffer(b, "scale", LOOM_F64, LOOM_STORE_CONSTANT, 0, 1, 1, &m);
     plan_alloc(b, y);
-    plan_run(b, "scale_by_constant", chunk);
+    static const uint32_t touched[] = {0, 1, 2}; /* x, y: three numbers, scale: two */
+    loom_plan_action *action = plan_run(b, "scale_by_constant", chunk);
+    action->touched = touched;
+    action->n_touched = 3;
     plan_output(b, LOOM_OUT_COLLECT, LOOM_ORDER_ADJACENT, 1, &y, LOOM_NO_KERNEL, NULL);
     loom_executor *executor = executor_of(2, 64 << 20);
     double scale[] = {3, 4}, x[] = {1, 2, 5};
@@ -257,6 +260,7 @@ LOOM_TEST(run, constant_fields_are_bound_without_the_chunk) {
     LOOM_CHECK_EQ_INT(n, 3);
     LOOM_CHECK_STR(times[1].label, "scale_by_constant");
     LOOM_CHECK_EQ_INT(times[1].calls, 1);
+    LOOM_CHECK_EQ_INT(times[1].bytes, 8 * (3 + 3 + 2));
     loom_run_destroy(run);
     loom_executor_destroy(executor);
     plan_free(b);

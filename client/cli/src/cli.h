@@ -29,6 +29,8 @@ loom_status *cli_predict(const cli_call *call);
 loom_status *cli_simulate(const cli_call *call);
 loom_status *cli_run(const cli_call *call);
 loom_status *cli_eval(const cli_call *call);
+loom_status *cli_profile(const cli_call *call);
+loom_status *cli_bench(const cli_call *call);
 loom_status *cli_check(const cli_call *call);
 loom_status *cli_test(const cli_call *call);
 loom_status *cli_fmt(const cli_call *call);
@@ -107,6 +109,8 @@ LOOM_MUST_USE loom_status *cli_write_stats(const cli_where *where, const loom_jo
 /* For loom_session_options: says on standard error what is waited for. */
 void cli_tell_waiting(const char *endpoint, double seconds);
 LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);
+/* The same with an empty cache of object code, unless a daemon is named. */
+LOOM_MUST_USE loom_status *cli_open_own_session(const cli_where *where, loom_session **session);
 
 /* The command as typed, words with blanks quoted, for what tells where a file comes from; the caller frees. */
 char *cli_command_line(const cli_call *call);

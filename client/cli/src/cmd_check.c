@@ -1,8 +1,10 @@
 /* check, fmt and explain: what can be said about a program without running it. */
 #include "cli.h"
+#include "client/output.h"
 #include "common/buffer.h"
 #include "common/file.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -126,16 +128,31 @@ static bool reads_input(const char **paths, int n) {
     return false;
 }
 
-static loom_status *explain_in_compiler(const char *stage, const char *entry, const char **paths, int n) {
-    char *compiler = compiler_path();
-    const char **argv = loom_xcalloc((size_t)n + 8, sizeof *argv);
+typedef struct explanation {
+    const char *stage, *entry, *html;
+    int64_t size; /* 0: the compiler's default */
+    bool steps, irregular;
+} explanation;
+
+static loom_status *explain_in_compiler(const explanation *x, const char *entry, const char **paths, int n) {
+    char *compiler = compiler_path(), *size = loom_xprintf("%" PRId64, x->size);
+    const char **argv = loom_xcalloc((size_t)n + 16, sizeof *argv);
     int count = 0;
     argv[count++] = compiler;
     argv[count++] = "--explain";
-    argv[count++] = stage;
+    argv[count++] = x->stage;
     if (entry) {
         argv[count++] = "--entry";
         argv[count++] = entry;
+    }
+    if (x->size) {
+        argv[count++] = "--size";
+        argv[count++] = size;
+    }
+    if (x->irregular) argv[count++] = "--irregular";
+    if (x->html) {
+        argv[count++] = "--output";
+        argv[count++] = x->html;
     }
     argv[count++] = "--";
     for (int i = 0; i < n; i++) argv[count++] = paths[i];
@@ -144,6 +161,7 @@ static loom_status *explain_in_compiler(const char *stage, const char *entry, co
     execv(compiler, (char *const *)(uintptr_t)argv);
     loom_status *status = loom_error_errno(LOOM_E_CONFIG, errno, "cannot start %s", compiler);
     free(argv);
+    free(size);
     free(compiler);
     return loom_status_note(status, "hint: gridloom-compile belongs beside gridloom, or in $GRIDLOOM_BIN");
 }
@@ -168,30 +186,64 @@ static loom_status *explain_core(const char **paths, int n) {
     return NULL;
 }
 
+/* --steps and --html are names of stages too. */
+static loom_status *choose_stage(explanation *x) {
+    const char *by_option = x->html ? "html" : x->steps ? "steps" : NULL;
+    if (x->html && x->steps) {
+        return loom_status_note(loom_error(LOOM_E_USAGE, "--html and --steps at once"),
+                                "hint: the page tells the steps too");
+    }
+    if (by_option && x->stage) {
+        return loom_error(LOOM_E_USAGE, "--%s and --stage %s at once: expected one of them", by_option, x->stage);
+    }
+    if (by_option) x->stage = by_option;
+    if (!x->stage) x->stage = "nodes";
+    return NULL;
+}
+
+static loom_status *check_html(const explanation *x, const char **paths, int n) {
+    if (!x->html) return NULL;
+    LOOM_TRY(cli_check_files(paths, (size_t)n, &x->html, 1));
+    return loom_client_check_writable(x->html, 0);
+}
+
 loom_status *cli_explain(const cli_call *call) {
     static const loom_command_text text = {
         "gridloom explain", "PROG.weft... [options]",
-        "Shows what the compiler makes of a program, stage by stage: ast (the text as understood), core (typed, every "
-        "call specialised), simplified, stages (traversals of the streams and the array steps between them), shapes, "
-        "lifted (regions over whole chunks, with the representation of each value), fused, schedule, llvm, plan. "
-        "Remarks tell what was not vectorised, and why.",
+        "Tells what the compiler knows of a program: for each value its shape, whether it is avoided (the same for all "
+        "elements), regular or irregular, how it is kept, how many maps are around it, steps, bytes and flops; and "
+        "where regularity is lost, by which rule.\n\n--stage shows what the compiler makes of it: ast (the text as "
+        "understood), core (typed, every call specialised), simplified, stages (traversals of the streams and the "
+        "array steps between them), shapes, lifted (regions over whole chunks, with the representation of each value), "
+        "fused, schedule, llvm, plan. Remarks tell what was not vectorised, and why.",
+        "  gridloom explain examples/awgrid.weft\n  gridloom explain fft.weft --steps --size 1024\n"
         "  gridloom explain examples/awgrid.weft --stage lifted"};
-    const char *stage = "stages", *entry = NULL;
+    explanation x = {.stage = NULL};
     bool done;
     loom_option options[] = {
-        {"stage", 0, LOOM_OPT_TEXT, &stage, "S", "The stage to show; default stages.", 0, 0},
-        {"entry", 0, LOOM_OPT_TEXT, &entry, "NAME", "The entry; default main, or the only one.", 0, 0},
+        {"stage", 0, LOOM_OPT_TEXT, &x.stage, "S", "The stage to show; default nodes.", 0, 0},
+        {"entry", 0, LOOM_OPT_TEXT, &x.entry, "NAME", "The entry; default main, or the only one.", 0, 0},
+        {"steps", 0, LOOM_OPT_FLAG, &x.steps, NULL,
+         "Count the operations that the flat schedule runs one after another: of the entry by itself, mapped over a "
+         "stream of its arguments, and the same where rows differ in length.",
+         0, 0},
+        {"html", 0, LOOM_OPT_TEXT, &x.html, "FILE", "Write all of it there as a page.", 0, 0},
+        {"size", 0, LOOM_OPT_INT, &x.size, "N", "Extents that the program leaves open; default 100.", 1, 1e9},
+        {"irregular", 0, LOOM_OPT_FLAG, &x.irregular, NULL,
+         "Rows of inputs differ in length; otherwise they have one length.", 0, 0},
         {0}};
     const char **rest;
     int n;
     LOOM_TRY(cli_options(call, &text, options, &rest, &n, &done));
     if (done) return NULL;
     if (n < 1) return loom_error(LOOM_E_USAGE, "no program given: expected PROG.weft");
-    if (strcmp(stage, "ast") == 0) return explain_ast(rest, n);
-    if (strcmp(stage, "core") == 0) return explain_core(rest, n);
+    LOOM_TRY(choose_stage(&x));
+    LOOM_TRY(check_html(&x, rest, n));
+    if (strcmp(x.stage, "ast") == 0) return explain_ast(rest, n);
+    if (strcmp(x.stage, "core") == 0) return explain_core(rest, n);
     char *only = NULL;
-    if (!entry && !reads_input(rest, n)) LOOM_TRY(only_entry(rest, n, &only));
-    loom_status *status = explain_in_compiler(stage, entry ? entry : only, rest, n);
+    if (!x.entry && !reads_input(rest, n)) LOOM_TRY(only_entry(rest, n, &only));
+    loom_status *status = explain_in_compiler(&x, x.entry ? x.entry : only, rest, n);
     free(only);
     return status;
 }

@@ -317,6 +317,47 @@ static loom_status *run_case(test_file *f, const loom_testing_case *c, uint32_t 
     return status;
 }
 
+/* ---- what is expected of the compiler ---- */
+
+static bool claim_holds(const loom_testing_claim *c, const loom_steps *found) {
+    if (c->verdict == LOOM_TESTING_INTERPRETED) return found->remark != NULL;
+    if (found->remark) return false;
+    if (c->verdict == LOOM_TESTING_STEPS) return c->at_most ? found->steps <= c->steps : found->steps == c->steps;
+    return (found->rep == LOOM_SHAPE_IRREGULAR) == (c->verdict == LOOM_TESTING_IRREGULAR);
+}
+
+static char *claim_text(const loom_testing_claim *c) {
+    static const char *const verdicts[] = {"", "regular values", "irregular values", "it interpreted"};
+    if (c->verdict != LOOM_TESTING_STEPS) return loom_xprintf("expected %s", verdicts[c->verdict]);
+    return loom_xprintf("%s: expected %s%llu step%s", loom_lift_names[c->lift], c->at_most ? "at most " : "",
+                        (unsigned long long)c->steps, c->steps == 1 ? "" : "s");
+}
+
+static char *found_text(const loom_testing_claim *c, const loom_steps *found) {
+    if (found->remark) return loom_xprintf("interpreted: %s", found->remark);
+    if (c->verdict == LOOM_TESTING_STEPS) return loom_xprintf("%llu", (unsigned long long)found->steps);
+    return loom_xstrdup(found->rep == LOOM_SHAPE_IRREGULAR ? "irregular ones" : "all regular");
+}
+
+static void judge_claim(test_file *f, const loom_testing_claim *c, const char *entry) {
+    loom_arena *arena = loom_arena_create((size_t)f->t->memory);
+    loom_steps found;
+    loom_lift lift = c->verdict == LOOM_TESTING_STEPS ? c->lift : LOOM_LIFT_REGULAR;
+    loom_status *status = loom_steps_count(arena, f->program->program, entry, lift, c->size, &found);
+    bool holds = !status && claim_holds(c, &found);
+    holds ? f->count.passed++ : f->count.failed++;
+    if (!holds) {
+        char *expected = claim_text(c), *what = status ? loom_status_text(status) : found_text(c, &found);
+        fail_at(f->path, c->span, "entry %s, %s, found %s", entry, expected, what);
+        free(expected);
+        free(what);
+    }
+    loom_status_free(status);
+    loom_arena_destroy(arena);
+}
+
+/* ---- one entry ---- */
+
 static loom_status *run_entry(test_file *f, const loom_testing_block *b, const loom_testing_entry *entry) {
     uint32_t function;
     loom_status *unknown = loom_client_entry(f->program, entry->name, &function), *status = NULL;
@@ -327,6 +368,8 @@ static loom_status *run_entry(test_file *f, const loom_testing_block *b, const l
         loom_status_free(unknown);
         return NULL;
     }
+    const char *name = f->program->program->functions[function].name;
+    for (uint32_t i = 0; i < b->n_claims; i++) judge_claim(f, &b->claims[i], name);
     for (uint32_t i = 0; i < b->n_cases && !status; i++) status = run_case(f, &b->cases[i], function);
     return status;
 }

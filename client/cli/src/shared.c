@@ -40,7 +40,8 @@ loom_status *cli_options(const cli_call *call, const loom_command_text *text, lo
         if (strcmp(o->name, "quiet") == 0 && *(const bool *)o->to) loom_ms_quiet();
     }
     for (loom_option *o = options; o->name && !*done; o++) {
-        bool file = strcmp(o->name, "output") == 0 || strcmp(o->name, "png") == 0 || strcmp(o->name, "stats") == 0;
+        bool file = strcmp(o->name, "output") == 0 || strcmp(o->name, "png") == 0 || strcmp(o->name, "stats") == 0 ||
+                    strcmp(o->name, "html") == 0;
         if (file) LOOM_TRY(check_names(o));
         if (strcmp(o->name, "workers") == 0) LOOM_TRY(loom_machine_check_limits());
     }
@@ -50,7 +51,9 @@ loom_status *cli_options(const cli_call *call, const loom_command_text *text, lo
 loom_status *cli_compile(loom_client_program *program) {
     loom_status *status = loom_client_compile(program);
     loom_diagnostics_print(&program->diagnostics, program->files, program->n_files, stderr);
-    return status;
+    if (!status || program->diagnostics.count == 0) return status;
+    unsigned number = loom_weft_error_entry(program->diagnostics.at[0].error)->number;
+    return loom_status_note(status, "gridloom help W%04u tells more about the first", number);
 }
 
 loom_status *cli_load(const char *const *paths, int n, loom_client_program **program) {
@@ -70,14 +73,23 @@ void cli_tell_waiting(const char *endpoint, double seconds) {
     fprintf(stderr, "waiting for a daemon at %s, %.0f s at most\n", endpoint, seconds);
 }
 
-loom_status *cli_open_session(const cli_where *where, loom_session **session) {
-    loom_session_options options = {.connect = where->connect,
+static loom_status *open_session(const cli_where *where, bool own_cache, loom_session **session) {
+    loom_session_options options = {.own_cache = own_cache,
+                                    .connect = where->connect,
                                     .workers = (int)where->workers,
                                     .threads = (int)where->threads,
                                     .memory = where->memory,
                                     .waiting = where->quiet ? NULL : cli_tell_waiting,
                                     .insecure = where->insecure};
     return loom_session_open(&options, session);
+}
+
+loom_status *cli_open_session(const cli_where *where, loom_session **session) {
+    return open_session(where, false, session);
+}
+
+loom_status *cli_open_own_session(const cli_where *where, loom_session **session) {
+    return open_session(where, true, session);
 }
 
 /* ---- signals ---- */

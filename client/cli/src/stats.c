@@ -3,20 +3,8 @@
 #include "client/output.h"
 #include "common/buffer.h"
 #include "common/file.h"
+#include "json.h"
 #include <inttypes.h>
-
-static void put_text(loom_buffer *b, const char *text) {
-    loom_buffer_text(b, "\"");
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            loom_buffer_printf(b, "\\%c", *text);
-        else if ((unsigned char)*text < ' ')
-            loom_buffer_printf(b, "\\u%04x", (unsigned)(unsigned char)*text);
-        else
-            loom_buffer_append(b, text, 1);
-    }
-    loom_buffer_text(b, "\"");
-}
 
 loom_status *cli_check_stats(const cli_where *where) {
     return where->stats ? loom_client_check_writable(where->stats, 0) : NULL;
@@ -32,19 +20,19 @@ loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job, 
         job->seconds.traversal, job->seconds.array, job->seconds.handover, job->seconds.wait, job->seconds.read,
         job->seconds.compile, job->seconds.total);
     loom_buffer_printf(&b,
-                       " \"elements\": %" PRId64 ", \"traversals\": %" PRIu32 ", \"releases\": %" PRId64
-                       ", \"blocks_lost\": %" PRId64 ",\n \"actions\": [",
-                       job->elements, job->traversals, job->releases, job->blocks_lost);
+                       " \"elements\": %" PRId64 ", \"served\": %" PRId64 ", \"traversals\": %" PRIu32
+                       ", \"releases\": %" PRId64 ", \"blocks_lost\": %" PRId64 ",\n \"actions\": [",
+                       job->elements, job->served, job->traversals, job->releases, job->blocks_lost);
     for (size_t i = 0; i < job->n_times; i++) {
         loom_buffer_text(&b, i ? ",\n  {\"label\": " : "\n  {\"label\": ");
-        put_text(&b, job->times[i].label);
-        loom_buffer_printf(&b, ", \"seconds\": %.6f, \"calls\": %" PRIu64 "}", job->times[i].seconds,
-                           job->times[i].calls);
+        cli_json_text(&b, job->times[i].label);
+        loom_buffer_printf(&b, ", \"seconds\": %.6f, \"calls\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
+                           job->times[i].seconds, job->times[i].calls, job->times[i].bytes);
     }
     loom_buffer_text(&b, "],\n \"remarks\": [");
     for (size_t i = 0; i < job->n_remarks; i++) {
         if (i) loom_buffer_text(&b, ", ");
-        put_text(&b, job->remarks[i]);
+        cli_json_text(&b, job->remarks[i]);
     }
     loom_buffer_text(&b, "]}\n");
     loom_status *status = loom_file_set_put(files, where->stats, b.data, b.length);

@@ -95,6 +95,7 @@ typedef struct block_parser {
     loom_testing_regex **regexes;
     LOOM_VEC(loom_testing_entry) entries;
     LOOM_VEC(const loom_testing_regex *) warnings;
+    LOOM_VEC(loom_testing_claim) claims;
     LOOM_VEC(loom_testing_case) cases;
     /* of the case to come */
     const char *name, *skipped;
@@ -248,6 +249,67 @@ static loom_status *warning(block_parser *b) {
     return NULL;
 }
 
+/* ---- what is expected of the compiler ---- */
+
+/* Digits up to `most`, which is less than 10^18. */
+static loom_status *count(block_parser *b, const char *what, uint64_t most, uint64_t *to) {
+    test_skip_blanks(&b->t);
+    loom_testing_text start = b->t;
+    if (test_now(&b->t) < 0 || !isdigit(test_now(&b->t))) return test_expected(&start, what);
+    for (*to = 0; test_now(&b->t) >= 0 && isdigit(test_now(&b->t)); test_next(&b->t)) {
+        *to = 10 * *to + (uint64_t)(test_now(&b->t) - '0');
+        if (*to > most) return test_error(&start, "expected %s of at most %llu", what, (unsigned long long)most);
+    }
+    return NULL;
+}
+
+static loom_status *steps(block_parser *b, loom_span span) {
+    loom_testing_claim c = {.span = span, .verdict = LOOM_TESTING_STEPS, .lift = LOOM_LIFTS, .size = LOOM_TESTING_SIZE};
+    char word[TEST_LONGEST_WORD + 1];
+    test_skip_blanks(&b->t);
+    loom_testing_text start = b->t;
+    LOOM_TRY(test_word(&b->t, word));
+    for (int i = 0; i < LOOM_LIFTS; i++) {
+        if (strcmp(word, loom_lift_names[i]) == 0) c.lift = (loom_lift)i;
+    }
+    if (c.lift == LOOM_LIFTS) return test_expected(&start, "`unlifted`, `regular` or `irregular` after `steps:`");
+    c.at_most = test_take(&b->t, '<');
+    if (c.at_most && !test_take(&b->t, '=')) return test_expected(&b->t, "`<=`");
+    LOOM_TRY(count(b, "a number of steps", 1000000000, &c.steps));
+    test_skip_blanks(&b->t);
+    loom_testing_text after = b->t;
+    LOOM_TRY(test_word(&b->t, word));
+    if (strcmp(word, "at") == 0) {
+        uint64_t size;
+        LOOM_TRY(count(b, "a size", 1000000000, &size));
+        c.size = (int64_t)size;
+    } else {
+        b->t = after;
+    }
+    LOOM_PUSH(b->arena, b->claims, c);
+    return NULL;
+}
+
+static loom_status *representation(block_parser *b, loom_span span) {
+    static const struct {
+        const char *word;
+        loom_testing_verdict verdict;
+    } verdicts[] = {{"regular", LOOM_TESTING_REGULAR},
+                    {"irregular", LOOM_TESTING_IRREGULAR},
+                    {"interpreted", LOOM_TESTING_INTERPRETED}};
+    char word[TEST_LONGEST_WORD + 1];
+    test_skip_blanks(&b->t);
+    loom_testing_text start = b->t;
+    LOOM_TRY(test_word(&b->t, word));
+    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
+        if (strcmp(word, verdicts[i].word) != 0) continue;
+        loom_testing_claim c = {.span = span, .verdict = verdicts[i].verdict, .size = LOOM_TESTING_SIZE};
+        LOOM_PUSH(b->arena, b->claims, c);
+        return NULL;
+    }
+    return test_expected(&start, "`regular`, `irregular` or `interpreted` after `representation:`");
+}
+
 /* `structure gpu { Map 1 }`: of Futhark's own compiler. */
 static loom_status *structure(block_parser *b) {
     char word[TEST_LONGEST_WORD + 1];
@@ -266,7 +328,9 @@ static loom_status *item(block_parser *b) {
     if (strcmp(word, "entry") == 0 && colon) return entries(b, &start);
     if (strcmp(word, "error") == 0 && colon) return error(b, &start);
     if (strcmp(word, "warning") == 0 && colon) return warning(b);
-    if (colon) return test_expected(&start, "`entry:`, `error:` or `warning:`");
+    if (strcmp(word, "steps") == 0 && colon) return steps(b, test_place(&start));
+    if (strcmp(word, "representation") == 0 && colon) return representation(b, test_place(&start));
+    if (colon) return test_expected(&start, "`entry:`, `error:`, `warning:`, `steps:` or `representation:`");
     if (strcmp(word, "tags") == 0) return skip_in_braces(&b->t);
     if (strcmp(word, "structure") == 0) return structure(b);
     if (strcmp(word, "input") == 0) return input(b, test_place(&start));
@@ -294,6 +358,12 @@ static loom_status *parse_block(block_parser *b) {
         return loom_error_at(LOOM_E_DATA, b->t.file, loom_testing_regex_span(b->warnings.at[0]),
                              "a program that must not compile has no warnings that count");
     }
+    if (b->block->error && b->claims.count) {
+        return loom_error_at(LOOM_E_DATA, b->t.file, b->claims.at[0].span,
+                             "a program that must not compile has no steps and no representation");
+    }
+    b->block->claims = b->claims.at;
+    b->block->n_claims = (uint32_t)b->claims.count;
     b->block->warnings = b->warnings.at;
     b->block->n_warnings = (uint32_t)b->warnings.count;
     b->block->cases = b->cases.at;

@@ -24,6 +24,27 @@ static void refuses(const char *text, const char *part, unsigned line, unsigned 
     loom_arena_destroy(arena);
 }
 
+LOOM_TEST(testing_blocks, what_is_expected_of_the_compiler) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_testing_blocks b = parse(arena, "-- ==\n-- steps: unlifted 13\n-- steps: irregular <= 39 at 1024\n"
+                                         "-- representation: regular\n-- input { 1 }\n-- representation: interpreted");
+    const loom_testing_claim *c = b.at[0].claims;
+    LOOM_CHECK(b.count == 1 && b.at[0].n_claims == 4 && b.at[0].n_cases == 1);
+    LOOM_CHECK(c[0].verdict == LOOM_TESTING_STEPS && c[0].lift == LOOM_LIFT_NOT && !c[0].at_most && c[0].steps == 13 &&
+               c[0].size == LOOM_TESTING_SIZE && c[0].span.line == 2 && c[0].span.column == 4);
+    LOOM_CHECK(c[1].lift == LOOM_LIFT_IRREGULAR && c[1].at_most && c[1].steps == 39 && c[1].size == 1024);
+    LOOM_CHECK(c[2].verdict == LOOM_TESTING_REGULAR && c[3].verdict == LOOM_TESTING_INTERPRETED);
+    loom_testing_free(&b);
+    loom_arena_destroy(arena);
+    refuses("-- ==\n-- steps: 13\n", "expected `unlifted`, `regular` or `irregular` after `steps:`, found `13`", 2, 11);
+    refuses("-- ==\n-- steps: regular few\n", "expected a number of steps, found `few`", 2, 19);
+    refuses("-- ==\n-- steps: regular < 3\n", "expected `<=`", 2, 21);
+    refuses("-- ==\n-- steps: regular 99999999999999999999\n", "of at most 1000000000", 2, 19);
+    refuses("-- ==\n-- steps: regular 3 at\n", "expected a size", 2, 23);
+    refuses("-- ==\n-- representation: round\n", "expected `regular`, `irregular` or `interpreted`", 2, 20);
+    refuses("-- ==\n-- error: x\n-- steps: regular 1", "no steps and no representation", 3, 4);
+}
+
 LOOM_TEST(testing_blocks, cases_and_outcomes) {
     loom_arena *arena = loom_arena_create(0);
     loom_testing_blocks b =
@@ -99,7 +120,7 @@ LOOM_TEST(testing_blocks, wrong_ones) {
     refuses("-- ==\n-- input { 1 } auto input { 2 }", "expected `output` after `auto`, found `input`", 2, 21);
     refuses("-- ==\n-- entry:\n-- input { 1 }", "names of entries", 2, 10);
     refuses("-- ==\n-- compiled\n", "found `compiled`", 2, 4);
-    refuses("-- ==\n-- what: x\n", "expected `entry:`, `error:` or `warning:`, found `what`", 2, 4);
+    refuses("-- ==\n-- what: x\n", "`steps:` or `representation:`, found `what`", 2, 4);
     refuses("-- ==\n-- \"name\n-- input { }", "expected `\"` at the end of the name", 2, 4);
     refuses("-- ==\n-- error: x\n-- input { 1 }", "a program that must not compile has no input", 3, 4);
     refuses("-- ==\n-- error: x\n-- warning: y", "has no warnings that count", 3, 13);

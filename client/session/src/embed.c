@@ -185,7 +185,7 @@ char *loom_session_cache(void) {
 
 /* Object code outlives a session where there is a home for it. */
 static char *cache_folder(const loom_session *s) {
-    char *path = loom_session_cache();
+    char *path = s->options.own_cache ? NULL : loom_session_cache();
     loom_status *status = path ? loom_make_directories(path, 0700) : NULL;
     if (path && !status && access(path, W_OK) == 0) return path;
     loom_status_free(status);

@@ -91,8 +91,10 @@ static loom_job_result *take_result(const Wire__JobEnd *m) {
     r->seconds.compile = m->compile;
     r->times = loom_xcalloc(m->n_times + 1, sizeof *r->times);
     for (size_t i = 0; i < m->n_times; i++) {
-        r->times[r->n_times++] =
-            (loom_job_time){loom_xstrdup(m->times[i]->label), m->times[i]->seconds, m->times[i]->calls};
+        r->times[r->n_times++] = (loom_job_time){.label = loom_xstrdup(m->times[i]->label),
+                                                 .seconds = m->times[i]->seconds,
+                                                 .calls = m->times[i]->calls,
+                                                 .bytes = m->times[i]->bytes};
     }
     r->remarks = copy_texts(m->remarks, r->n_remarks = m->n_remarks);
     r->warnings = copy_texts(m->warnings, r->n_warnings = m->n_warnings);
@@ -107,6 +109,7 @@ static void on_end(loom_session *s, const Wire__JobEnd *m) {
         if (!status && m->result) status = loom_object_map(m->result->path, &result->value);
         result->seconds.total = loom_seconds() - job->submitted;
         result->seconds.read = job->read_seconds;
+        result->served = job->served;
         if (status) {
             loom_job_result_free(result);
             result = NULL;

@@ -249,16 +249,20 @@ static watch open_watch(loom_arena *arena, const loom_program *p, uint32_t f) {
 }
 
 static void close_watch(watch *w, loom_claims *claims) {
-    LOOM_VEC(loom_node_id) irregular = {0};
+    LOOM_VEC(loom_node_id) irregular = {0}, met = {0};
     LOOM_VEC(bool) regular = {0};
     for (loom_node_id id = 0; id < w->p->n_nodes; id++) {
-        if (!w->met[id] || loom_shapes_rep(w->shapes, id) != LOOM_SHAPE_IRREGULAR) continue;
+        if (!w->met[id]) continue;
+        LOOM_PUSH(w->arena, met, id);
+        if (loom_shapes_rep(w->shapes, id) != LOOM_SHAPE_IRREGULAR) continue;
         LOOM_PUSH(w->arena, irregular, id);
         LOOM_PUSH(w->arena, regular, !w->ragged[id]);
     }
     *claims = (loom_claims){.values = w->values,
                             .n_broken = (uint32_t)w->broken.count,
                             .broken = w->broken.at,
+                            .n_met = (uint32_t)met.count,
+                            .met = met.at,
                             .n_irregular = (uint32_t)irregular.count,
                             .irregular = irregular.at,
                             .were_regular = regular.at};

@@ -634,12 +634,15 @@ static aval parameter(loom_shapes *s, loom_node_id id) {
     aval x = shapes_make(s, s->p->nodes[id].type, &at);
     for (uint32_t i = 0; i < x.n; i++) {
         if (!at[i].depth) at[i].value = shapes_desc(s, DESC_INPUT, (int64_t)id, i, -1);
+        dim *d = s->regular_inputs && at[i].depth ? shapes_dims(s, &at[i]) : NULL;
+        for (uint32_t k = 0; d && k < at[i].depth; k++) d[k].own = 0;
     }
     return x;
 }
 
-loom_shapes *loom_shapes_analyse(loom_arena *arena, const loom_program *program, uint32_t f) {
+static loom_shapes *analyse(loom_arena *arena, const loom_program *program, uint32_t f, bool regular_inputs) {
     loom_shapes *s = LOOM_NEW(arena, loom_shapes);
+    s->regular_inputs = regular_inputs;
     const loom_body *b = &program->bodies[program->functions[f].body];
     s->arena = arena;
     s->p = program;
@@ -657,6 +660,14 @@ loom_shapes *loom_shapes_analyse(loom_arena *arena, const loom_program *program,
     return s;
 }
 
+loom_shapes *loom_shapes_analyse(loom_arena *arena, const loom_program *program, uint32_t f) {
+    return analyse(arena, program, f, false);
+}
+
+loom_shapes *loom_shapes_analyse_regular(loom_arena *arena, const loom_program *program, uint32_t f) {
+    return analyse(arena, program, f, true);
+}
+
 loom_shape_level loom_shapes_level(const loom_shapes *s, loom_node_id node, uint32_t leaf, uint32_t level) {
     const aval *x = &s->of_node[node];
     if (!x->at) return (loom_shape_level){.descriptor = LOOM_NO_DESCRIPTOR, .constant = -1, .rows_differ = true};
@@ -667,6 +678,10 @@ loom_shape_level loom_shapes_level(const loom_shapes *s, loom_node_id node, uint
 
 bool loom_shapes_uniform(const loom_shapes *s, loom_node_id node) {
     return s->of_node[node].at && !s->differs[node];
+}
+
+uint32_t loom_shapes_depth(const loom_shapes *s, loom_node_id node) {
+    return s->depth_of[node];
 }
 
 loom_shape_rep loom_shapes_rep(const loom_shapes *s, loom_node_id node) {

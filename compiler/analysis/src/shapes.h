@@ -66,7 +66,8 @@ struct loom_shapes {
     uint32_t depth; /* maps around */
     uint64_t steps, max_steps;
     int64_t labels;
-    bool record; /* not inside a CALL: results stand for the node */
+    bool regular_inputs; /* rows of parameters have one length */
+    bool record;         /* not inside a CALL: results stand for the node */
     aval *of_node;
     uint32_t *depth_of;
     bool *differs;       /* loops and conditionals: not uniform */

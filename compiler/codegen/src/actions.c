@@ -395,6 +395,10 @@ static void lower_loop(planner *p, node_list *list, loom_lop_id id) {
         lower_break(p, &n->inner, op->test);
     }
     lower_ops(p, &n->inner, test_end, op->inner_end, id);
+    for (uint32_t i = 0; i < op->n_collected; i++) {
+        append_pair(p, &n->inner, LOOM_ACT_APPEND, g->value_buffer[op->collected[i]],
+                    g->value_buffer[op->results[op->n_states + i]]);
+    }
     next_states(p, &n->inner, id);
     add_child_touches(n, g->buffers.count);
 }
@@ -523,6 +527,16 @@ static void emit_life(flat *f, const bool *at, bool **table, loom_action_kind ki
     }
 }
 
+static void list_touched(const flat *f, const node *n, loom_plan_action *a) {
+    loom_gen *g = f->p->g;
+    if (a->kind == LOOM_ACT_LOOP || a->kind == LOOM_ACT_IF) return;
+    uint32_t *touched = LOOM_NEW_ARRAY(g->arena, uint32_t, g->buffers.count + 1);
+    for (uint32_t b = 0; b < g->buffers.count; b++) {
+        if (n->touched[b] && !(a->kind == LOOM_ACT_ROWS && f->p->in_rows[b])) touched[a->n_touched++] = b;
+    }
+    a->touched = touched;
+}
+
 static void flatten(flat *f, const node_list *list, bool top) {
     loom_gen *g = f->p->g;
     for (size_t i = 0; i < list->count; i++) {
@@ -534,6 +548,7 @@ static void flatten(flat *f, const node_list *list, bool top) {
         emit_life(f, n->touched, f->first, LOOM_ACT_ALLOC);
         size_t at = f->actions.count;
         LOOM_PUSH(g->arena, f->actions, n->action);
+        list_touched(f, n, &f->actions.at[at]);
         flatten(f, &n->inner, false);
         f->actions.at[at].n_inner = (uint32_t)(f->actions.count - at - 1);
         size_t middle = f->actions.count;
@@ -583,7 +598,7 @@ static void plan_state_copies(planner *p) {
         const loom_lop *op = &g->l->ops[i];
         for (uint32_t s = 0; op->kind == LOOM_LO_LOOP && s < op->n_states; s++) {
             if (op->next[s] == op->state[s] || takes_over(g, i, s)) continue;
-            const loom_lvalue *v = &g->l->values[op->state[s]];
+            const loom_lvalue *v = &g->l->values[op->next[s]];
             loom_plan_buffer buffer = {
                 .name = v->name ? v->name : "state", .dtype = v->dtype, .storage = LOOM_STORE_TEMP};
             p->state_copy[op->state[s]] = loom_gen_buffer(g, buffer, v->n_axes, v->axes);

@@ -1,11 +1,13 @@
 /* What the compiler makes of a program, stage by stage of the compiler, for people. */
+#include "compiler/explain/explain.h"
 #include "compiler/analysis/shapes.h"
 #include "compiler/stage/stage.h"
 #include "passes.h"
 #include <stdlib.h>
 #include <string.h>
 
-const char *const loom_explain_stages = "ast core simplified stages shapes lifted fused schedule llvm plan";
+const char *const loom_explain_stages =
+    "nodes steps html ast core simplified stages shapes lifted fused schedule llvm plan";
 
 typedef struct explainer {
     loom_arena *arena;
@@ -19,28 +21,6 @@ typedef struct explainer {
 static loom_status *explain_ast(const loom_explain_request *r, loom_diagnostics *diagnostics, FILE *to) {
     for (size_t i = 0; i < r->n_files; i++) LOOM_TRY(loom_syntax_print_ast(&r->files[i], diagnostics, to));
     return NULL;
-}
-
-/* Shapes of a slot's leaves as they might be. */
-static uint32_t assume_shapes(explainer *x, uint32_t slot, loom_leaf_shape *to) {
-    const loom_graph_slot *s = &x->graph->slots[slot];
-    for (uint32_t i = 0; i < s->n_leaves; i++) {
-        int64_t *extents = LOOM_NEW_ARRAY(x->arena, int64_t, (size_t)s->leaves[i].depth + 1);
-        for (uint32_t k = 0; k < s->leaves[i].depth; k++) extents[k] = s->stream && k == 0 ? -2 : LOOM_EXPLAIN_EXTENT;
-        to[i] = (loom_leaf_shape){.depth = s->leaves[i].depth, .extents = extents};
-    }
-    return s->n_leaves;
-}
-
-static uint32_t stage_shapes(explainer *x, const loom_graph_stage *stage, loom_leaf_shape **shapes) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < stage->n_inputs; i++) n += x->graph->slots[stage->inputs[i]].n_leaves;
-    for (uint32_t i = 0; i < stage->n_streams; i++) n += x->graph->slots[stage->streams[i]].n_leaves;
-    *shapes = LOOM_NEW_ARRAY(x->arena, loom_leaf_shape, (size_t)n + 1);
-    n = 0;
-    for (uint32_t i = 0; i < stage->n_inputs; i++) n += assume_shapes(x, stage->inputs[i], *shapes + n);
-    for (uint32_t i = 0; i < stage->n_streams; i++) n += assume_shapes(x, stage->streams[i], *shapes + n);
-    return n;
 }
 
 static void print_shapes(explainer *x, uint32_t slot) {
@@ -65,14 +45,7 @@ static bool asks(const explainer *x, const char *stage) {
 }
 
 static loom_status *explain_passes(explainer *x, uint32_t index) {
-    const loom_graph_stage *stage = &x->graph->stages[index];
-    loom_vectorise_request request = {.program = x->staged,
-                                      .graph = x->graph,
-                                      .stage = index,
-                                      .known = LOOM_NEW_ARRAY(x->arena, loom_value *, (size_t)stage->n_inputs + 1)};
-    loom_leaf_shape *shapes;
-    request.n_shapes = stage_shapes(x, stage, &shapes);
-    request.shapes = shapes;
+    loom_vectorise_request request = loom_lifting_request(x->arena, x->staged, x->graph, index, &x->request->sizes);
     loom_pass last = asks(x, "lifted")     ? LOOM_PASS_VECTORISE
                      : asks(x, "fused")    ? LOOM_PASS_FUSE
                      : asks(x, "schedule") ? LOOM_PASS_SCHEDULE
@@ -116,6 +89,13 @@ static loom_status *explain_stages(explainer *x) {
     return NULL;
 }
 
+static loom_status *explain_nodes(explainer *x, const loom_program *program, const char *entry) {
+    loom_account *account;
+    LOOM_TRY(loom_account_make(x->arena, program, entry, &x->request->sizes, &account));
+    loom_account_print(account, x->to);
+    return NULL;
+}
+
 static loom_status *check_stage_name(const char *stage) {
     size_t length = strlen(stage);
     for (const char *at = loom_explain_stages; *at;) {
@@ -146,6 +126,9 @@ loom_status *loom_driver_explain(loom_arena *arena, const loom_explain_request *
     }
     const loom_function *entry = loom_program_entry(program, r.entry);
     if (!entry) return loom_error(LOOM_E_USAGE, "the program has no entry %s", r.entry ? r.entry : "main");
+    if (asks(&x, "nodes")) return explain_nodes(&x, program, entry->name);
+    if (asks(&x, "steps")) return loom_steps_print(arena, program, entry->name, r.sizes.extent, to);
+    if (asks(&x, "html")) return loom_account_page(arena, program, entry->name, &r.sizes, to);
     loom_value **none = LOOM_NEW_ARRAY(arena, loom_value *, (size_t)program->bodies[entry->body].n_params + 1);
     loom_stage_request split = {.program = program, .entry = entry->name, .arguments = none, .specialise = true};
     LOOM_TRY(loom_stage_split(arena, &split, &x.staged, &x.graph));

@@ -6,6 +6,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/option.h"
+#include "common/signals.h"
 #include "compiler/driver/driver.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -115,7 +116,8 @@ static loom_status *serve_one(void) {
 
 /* ---- explain ---- */
 
-static loom_status *explain(const char *stage, const char *entry, const char *const *paths, int n) {
+/* What is asked for; files and their texts are filled in. */
+static loom_status *explain_files(loom_explain_request *request, const char *const *paths, int n, FILE *to) {
     loom_arena *arena = loom_arena_create(LOOM_COMPILE_ARENA);
     loom_source_file *files = LOOM_NEW_ARRAY(arena, loom_source_file, (size_t)n + 1);
     loom_diagnostics diagnostics = {0};
@@ -129,35 +131,63 @@ static loom_status *explain(const char *stage, const char *entry, const char *co
         files[i].text = loom_arena_strndup(arena, text, files[i].length);
         free(text);
     }
-    loom_explain_request request = {.stage = stage, .entry = entry, .files = files, .n_files = (size_t)n};
-    if (!status) status = loom_driver_explain(arena, &request, &diagnostics, stdout);
-    loom_status *lost = loom_stream_flush(stdout, "standard output");
+    request->files = files;
+    request->n_files = (size_t)n;
+    if (!status) status = loom_driver_explain(arena, request, &diagnostics, to);
     loom_diagnostics_print(&diagnostics, files, (size_t)n, stderr);
     loom_arena_destroy(arena);
+    return status;
+}
+
+static loom_status *explain(loom_explain_request *request, const char *const *paths, int n) {
+    loom_status *status = explain_files(request, paths, n, stdout);
+    loom_status *lost = loom_stream_flush(stdout, "standard output");
     if (!status) return lost;
     loom_status_free(lost);
     return status;
 }
 
+/* All of the file or none of it. */
+static loom_status *explain_to(const char *path, loom_explain_request *request, const char *const *paths, int n) {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&text, &length);
+    if (!to) return loom_error_errno(LOOM_E_MEMORY, errno, "no memory for a page");
+    loom_status *status = explain_files(request, paths, n, to);
+    if (fclose(to) != 0 && !status) status = loom_error_errno(LOOM_E_MEMORY, errno, "no memory for a page");
+    if (!status) {
+        sigset_t before;
+        loom_signals_hold(&before);
+        status = loom_file_write(path, text, length, false);
+        loom_signals_restore(&before);
+    }
+    free(text);
+    return status;
+}
+
 static loom_status *run(int argc, char **argv) {
-    const loom_command_text text = {"gridloom-compile", "[--explain STAGE [--entry NAME] PROG.weft...]",
+    const loom_command_text text = {"gridloom-compile", "[--explain STAGE [options] PROG.weft...]",
                                     "Started by gridloomd: reads one compile request from standard input, writes one "
                                     "reply to standard output. With --explain it prints "
                                     "what the compiler makes of a program; use `gridloom explain`.",
                                     NULL};
-    const char *stage = NULL, *entry = NULL, **rest;
+    const char *output = NULL, **rest;
+    loom_explain_request request = {.sizes = {.extent = LOOM_EXPLAIN_EXTENT}};
     int n;
     bool done;
     loom_option options[] = {
-        {"explain", 0, LOOM_OPT_TEXT, &stage, "STAGE", "Print this stage of the compiler.", 0, 0},
-        {"entry", 0, LOOM_OPT_TEXT, &entry, "NAME", "The entry; default main, or the only one.", 0, 0},
+        {"explain", 0, LOOM_OPT_TEXT, &request.stage, "STAGE", "Print this stage of the compiler.", 0, 0},
+        {"entry", 0, LOOM_OPT_TEXT, &request.entry, "NAME", "The entry; default main, or the only one.", 0, 0},
+        {"size", 0, LOOM_OPT_INT, &request.sizes.extent, "N", "Extents that are not known.", 1, LOOM_EXPLAIN_LARGEST},
+        {"irregular", 0, LOOM_OPT_FLAG, &request.sizes.irregular, NULL, "Rows of inputs differ in length.", 0, 0},
+        {"output", 0, LOOM_OPT_TEXT, &output, "FILE", "Where it is printed; default: standard output.", 0, 0},
         {0}};
     LOOM_TRY(loom_options_parse(&text, options, argc, argv, &rest, &n, &done));
     if (done) return NULL;
     set_limits();
-    if (!stage) return n ? loom_error(LOOM_E_USAGE, "unexpected argument %s", rest[0]) : serve_one();
+    if (!request.stage) return n ? loom_error(LOOM_E_USAGE, "unexpected argument %s", rest[0]) : serve_one();
     if (!n) return loom_error(LOOM_E_USAGE, "no program given: expected PROG.weft");
-    return explain(stage, entry, rest, n);
+    return output ? explain_to(output, &request, rest, n) : explain(&request, rest, n);
 }
 
 int main(int argc, char **argv) {

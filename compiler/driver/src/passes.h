@@ -4,18 +4,7 @@
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/driver/driver.h"
-#include "compiler/vectorise/vectorise.h"
-
-typedef enum loom_pass {
-    LOOM_PASS_VECTORISE,
-    LOOM_PASS_FUSE,
-    LOOM_PASS_SCHEDULE,
-    LOOM_PASS_CODEGEN
-} loom_pass;
-
-/* Expressions of a stage. What LLVM does with one function grows faster than the function: this many take half a
- * minute, and the largest programs of ours have some thousands. */
-#define LOOM_PASSES_MAX_EXPRS 100000u
+#include "compiler/schedule/lifting.h"
 
 /* Runs the passes up to `last`. *lifted is NULL and *remark set where the stage is not compiled. `check`: checkers
  * after each pass. code: for LOOM_PASS_CODEGEN; its text is asked for if `want_text`. */

@@ -44,6 +44,7 @@ static void rename_values(rewrite *r, loom_lop *o) {
     o->dest = renamed(r, o->dest, o->n_results);
     o->initial = renamed(r, o->initial, o->n_states);
     o->next = renamed(r, o->next, o->n_states);
+    o->collected = renamed(r, o->collected, o->n_collected);
     o->then_results = renamed(r, o->then_results, o->n_results);
     o->else_results = renamed(r, o->else_results, o->n_results);
     if (o->test != LOOM_NONE) o->test = r->alias[o->test];

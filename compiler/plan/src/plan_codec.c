@@ -45,7 +45,7 @@ static const loom_wire_field fft_fields[] = {
 static LOOM_WIRE_TABLE(fft, loom_plan_fft);
 
 static const loom_wire_field action_fields[] = {
-    LOOM_WIRE_ENUM(1, loom_plan_action, kind, LOOM_ACT_OFFSETS + 1),
+    LOOM_WIRE_ENUM(1, loom_plan_action, kind, LOOM_ACT_APPEND + 1),
     LOOM_WIRE(2, U32, loom_plan_action, kernel),
     LOOM_WIRE(3, U32, loom_plan_action, kernel2),
     LOOM_WIRE(4, U32, loom_plan_action, fft),
@@ -61,6 +61,7 @@ static const loom_wire_field action_fields[] = {
     LOOM_WIRE_N(14, I64S, loom_plan_action, upper, rank),
     LOOM_WIRE(15, DOUBLE, loom_plan_action, cost),
     LOOM_WIRE(16, TEXT, loom_plan_action, label),
+    LOOM_WIRE_N(17, U32S, loom_plan_action, touched, n_touched),
 };
 static LOOM_WIRE_TABLE(action, loom_plan_action);
 

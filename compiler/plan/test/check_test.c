@@ -24,6 +24,8 @@
 #define REFUSED(change) REFUSED_OF((void)0, change)
 
 LOOM_TEST(plan_check, indices) {
+    static const uint32_t touched[] = {0, 8};
+    REFUSED_OF((actions[1].touched = touched, actions[1].n_touched = 1), actions[1].n_touched = 2);
     REFUSED(actions[0].buffer = 8);
     REFUSED(actions[1].kernel = 5);
     REFUSED(actions[1].extent = 4);
@@ -85,6 +87,25 @@ LOOM_TEST(plan_check, segments) {
     REFUSED(actions[5].unit_extents = alone);
     REFUSED((actions[10].kind = LOOM_ACT_LOOP, actions[10].buffer = LOOM_NO_EXTENT));
     REFUSED((buffers[2].extents = rows)); /* a target */
+}
+
+/* What turns give, one behind the other: buffer 7's elements behind those of the grid's rows. */
+static void append_columns(loom_plan_action *actions, loom_plan_buffer *buffers) {
+    buffers[3].dtype = LOOM_F32;
+    actions[4] = (loom_plan_action){.kind = LOOM_ACT_APPEND, .buffer = 0, .buffer2 = 3};
+    static const uint32_t extents[] = {1, 2};
+    buffers[3].extents = extents;
+}
+
+LOOM_TEST(plan_check, appends) {
+    static const uint32_t wide[] = {1, 1};
+    REFUSED_OF(append_columns(actions, buffers), actions[4].buffer = 8);
+    REFUSED_OF(append_columns(actions, buffers), actions[4].buffer2 = 8);
+    REFUSED_OF(append_columns(actions, buffers), actions[4].buffer2 = 0);          /* comes from outside */
+    REFUSED_OF(append_columns(actions, buffers), actions[4].buffer = 4);           /* of another type */
+    REFUSED_OF(append_columns(actions, buffers), buffers[3].extents = wide);       /* of another size */
+    REFUSED_OF(append_columns(actions, buffers), buffers[3].n_extents = 1);        /* of another rank */
+    REFUSED_OF(append_columns(actions, buffers), actions[4].kind = LOOM_ACT_COPY); /* the outermost extent counts */
 }
 
 /* An output of rows: its lengths are computed, and must be there at the end. */

@@ -289,6 +289,7 @@ static loom_lvalue_id value_like(slicer *s, loom_lvalue_id id, loom_lsource sour
 static loom_lop compute_over(const loom_lop *like, uint32_t without, loom_lblock_id body, uint32_t n,
                              const loom_lvalue_id *results) {
     return (loom_lop){.kind = LOOM_LO_COMPUTE,
+                      .node = LOOM_NONE,
                       .n_axes = like->n_axes - without,
                       .axes = without ? like->axes + without : like->axes,
                       .body = body,
@@ -426,7 +427,7 @@ static loom_lvalue_id count_slices(slicer *s, loom_span span) {
         l, (loom_lexpr){.kind = LOOM_LX_EXTENT, .dtype = LOOM_I64, .aux = s->axis, .site = LOOM_NONE}, NULL, 0);
     loom_lvalue_id count = loom_lifted_value(
         l, (loom_lvalue){.dtype = LOOM_I64, .source = LOOM_LV_OP, .op = LOOM_NONE, .name = "slices", .span = span});
-    loom_lop nowhere = {.span = span};
+    loom_lop nowhere = {.span = span, .node = LOOM_NONE};
     loom_lop op = compute_over(&nowhere, 0, loom_lifted_block(l, first, 0, NULL, 1, &extent), 1, &count);
     loom_lifted_op(l, op);
     return count;
@@ -434,6 +435,7 @@ static loom_lvalue_id count_slices(slicer *s, loom_span span) {
 
 static void make_loop(slicer *s, loom_lvalue_id count, loom_lop_id inner_first, loom_span span) {
     loom_lop loop = {.kind = LOOM_LO_LOOP,
+                     .node = LOOM_NONE,
                      .body = LOOM_NONE,
                      .combine = LOOM_NONE,
                      .ne = LOOM_NONE,

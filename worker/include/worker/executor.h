@@ -20,12 +20,20 @@ typedef struct loom_executor_options {
     int threads;       /* 0: all cores this process may use */
     uint64_t memory;   /* bytes for buffers; 0: three quarters of the machine's */
     const char *cache; /* folder for what takes long to find out about this machine; NULL: none */
+    /* Frees what loom_executor_lend was asked for, so many bytes or all, and returns it. Any thread; NULL: nothing is
+     * lent. */
+    void (*reclaim)(void *context, uint64_t bytes);
+    void *context;
 } loom_executor_options;
 
 LOOM_MUST_USE loom_status *loom_executor_create(const loom_executor_options *options, loom_executor **executor);
 void loom_executor_destroy(loom_executor *executor);
 /* Bytes in buffers and values of its memory, of that which the options allow. */
 uint64_t loom_executor_used(const loom_executor *executor);
+/* So many bytes of the caller's own count as used until they are returned or wanted. False: there is no room. Any
+ * thread. */
+bool loom_executor_lend(loom_executor *executor, uint64_t bytes);
+void loom_executor_return(loom_executor *executor, uint64_t bytes);
 /* The running call returns LOOM_E_CANCELLED soon. Has no effect on later calls. A fold that was cancelled may have
  * spoilt the accumulator (see loom_run_is_spoilt). */
 void loom_executor_cancel(loom_executor *executor);
@@ -111,11 +119,12 @@ typedef loom_status *(*loom_pull)(void *context, int64_t block, loom_value **str
 LOOM_MUST_USE loom_status *loom_run_array(loom_run *run, loom_pull pull, void *context,
                                           loom_value **outputs /* n_outputs */);
 
-/* Seconds spent by action label since creation; for --json and profiles. */
+/* Seconds spent by action label since creation; for --json and profiles. Bytes: sizes of the arrays that the actions
+ * read and write, each once a call; 0 of what is interpreted. */
 typedef struct loom_run_time {
     const char *label;
     double seconds;
-    uint64_t calls;
+    uint64_t calls, bytes;
 } loom_run_time;
 size_t loom_run_times(const loom_run *run, const loom_run_time **times);
 

@@ -304,8 +304,11 @@ static void add_times(loom_outcome *o, loom_work_run *run) {
         t->label = loom_arena_strdup(o->arena, times[i].label);
         t->seconds = times[i].seconds - before->seconds;
         t->calls = times[i].calls - before->calls;
+        t->bytes = times[i].bytes - before->bytes;
+        t->has_bytes = true;
         before->seconds = times[i].seconds;
         before->calls = times[i].calls;
+        before->bytes = times[i].bytes;
     }
 }
 

@@ -94,6 +94,7 @@ static loom_status *allocate(loom_engine *engine, uint32_t at, uint32_t b) {
     LOOM_TRY(status);
     engine->data[b] = engine->blocks[b].data;
     engine->of_chunk[b] = engine->in_chunk;
+    engine->filled[b] = 0;
     /* A size that is read before its kernel has written it is 0 and not what was there before. */
     if (buffer->n_extents == 0) memset(engine->data[b], 0, 16);
     return NULL;
@@ -185,6 +186,20 @@ static loom_status *act_copy(loom_engine *engine, const loom_plan_action *action
     return NULL;
 }
 
+static loom_status *act_append(loom_engine *engine, const loom_plan_action *action) {
+    uint64_t bytes, room, *filled = &engine->filled[action->buffer2];
+    LOOM_TRY(loom_engine_size(engine, action->buffer, &bytes));
+    LOOM_TRY(loom_engine_size(engine, action->buffer2, &room));
+    if (*filled > room || bytes > room - *filled) {
+        return loom_error(LOOM_E_INTERNAL, "plan appends %" PRIu64 " bytes to %" PRIu64 " of %" PRIu64, bytes, *filled,
+                          room);
+    }
+    char *to = engine->data[action->buffer2];
+    loom_engine_copy(engine->executor, engine->data[action->buffer], to + *filled, bytes);
+    *filled += bytes;
+    return NULL;
+}
+
 /* ---- control ---- */
 
 static loom_status *run_actions(loom_engine *engine, uint32_t from, uint32_t to, int nesting, bool *left);
@@ -219,6 +234,7 @@ static loom_status *act_rows(loom_engine *engine, uint32_t at, int nesting) {
     bool done, left = false;
     loom_status *raised = NULL, *status = NULL;
     LOOM_TRY(loom_engine_rows(engine, action, &done, &raised));
+    engine->rows_apart = !done;
     if (done) return NULL;
     for (uint32_t i = 0; i < action->n_buffers && !status; i++) status = allocate(engine, at, action->buffers[i]);
     if (!status) status = run_actions(engine, at + 1, at + 1 + action->n_inner, nesting + 1, &left);
@@ -242,6 +258,7 @@ static loom_status *missing(const loom_engine *engine, uint32_t b) {
 static loom_status *check_present(const loom_engine *engine, const loom_plan_action *action) {
     switch (action->kind) {
     case LOOM_ACT_FFT:
+    case LOOM_ACT_APPEND:
     case LOOM_ACT_COPY: LOOM_TRY(missing(engine, action->buffer)); return missing(engine, action->buffer2);
     case LOOM_ACT_OFFSETS:
         LOOM_TRY(missing(engine, action->buffer));
@@ -269,6 +286,7 @@ static loom_status *run_one(loom_engine *engine, uint32_t at, int nesting, bool 
     case LOOM_ACT_FFT: return act_fft(engine, action);
     case LOOM_ACT_PERMUTE: return loom_engine_permute(engine, action);
     case LOOM_ACT_COPY: return act_copy(engine, action);
+    case LOOM_ACT_APPEND: return act_append(engine, action);
     case LOOM_ACT_FILL:
         loom_engine_fill(engine->executor, engine->plan->buffers[action->buffer].dtype, action->value,
                          engine->data[action->buffer], loom_engine_elements(engine, action->buffer));
@@ -283,6 +301,28 @@ static loom_status *run_one(loom_engine *engine, uint32_t at, int nesting, bool 
     return loom_error(LOOM_E_INTERNAL, "plan has an action of unknown kind %d", (int)action->kind);
 }
 
+static uint64_t bytes_touched(const loom_engine *engine, const loom_plan_action *action) {
+    uint64_t all = 0, bytes;
+    for (uint32_t i = 0; i < action->n_touched; i++) {
+        loom_status *unknown = loom_engine_size(engine, action->touched[i], &bytes);
+        if (!unknown) all += bytes;
+        loom_status_free(unknown);
+    }
+    return all;
+}
+
+static void note_time(loom_engine *engine, uint32_t at, double seconds) {
+    const loom_plan_action *action = &engine->plan->actions[at];
+    loom_run_time *time = &engine->times[engine->actions[at].time];
+    time->calls++;
+    /* What is inside is noted by itself. */
+    bool apart = action->kind == LOOM_ACT_LOOP || action->kind == LOOM_ACT_IF ||
+                 (action->kind == LOOM_ACT_ROWS && engine->rows_apart);
+    if (apart) return;
+    time->seconds += seconds;
+    time->bytes += bytes_touched(engine, action);
+}
+
 static loom_status *run_actions(loom_engine *engine, uint32_t from, uint32_t to, int nesting, bool *left) {
     if (nesting > LOOM_PLAN_MAX_NESTING)
         return loom_error(LOOM_E_LIMIT, "plan nests more than %d loops", LOOM_PLAN_MAX_NESTING);
@@ -295,9 +335,7 @@ static loom_status *run_actions(loom_engine *engine, uint32_t from, uint32_t to,
         /* What follows may rely on what a kernel has checked; the caller names the error. */
         if (loom_engine_has_raised(engine)) return NULL;
         read_scalar_extents(engine);
-        loom_run_time *time = &engine->times[engine->actions[at].time];
-        time->calls++;
-        if (action->kind != LOOM_ACT_LOOP && action->kind != LOOM_ACT_IF) time->seconds += loom_seconds() - start;
+        note_time(engine, at, loom_seconds() - start);
         at += 1 + action->n_inner + action->n_else;
     }
     return NULL;

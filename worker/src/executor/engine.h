@@ -50,6 +50,7 @@ typedef struct loom_engine {
     uint32_t n_scalar_extents, *scalar_extents;
     void **data;         /* by buffer: what kernels see; NULL where there is none now */
     loom_block *blocks;  /* by buffer: storage owned by the engine; data may be borrowed instead */
+    uint64_t *filled;    /* by buffer: bytes that were appended */
     bool *of_chunk;      /* by buffer: storage was allocated by an action of the chunk, and ends with it */
     int64_t *lists;      /* by buffer of lengths that come in: how many there are */
     double *per_element; /* by segmented extent: its total for each element of a chunk, -1: not known */
@@ -58,6 +59,7 @@ typedef struct loom_engine {
     int64_t *first; /* LOOM_STORE_FIRST; aligned as all buffers are */
     int64_t raised_element;
     bool in_chunk;     /* set by the caller around the actions of a chunk */
+    bool rows_apart;   /* the last ROWS went action by action */
     bool accumulating; /* a permute of this chunk has begun to change an accumulator */
     loom_action_state *actions;
     loom_run_time *times;

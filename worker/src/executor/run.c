@@ -88,7 +88,8 @@ static loom_status *set_up(loom_run *run, const loom_run_description *d) {
         return loom_error(LOOM_E_INTERNAL, "stage %u of %u", d->stage, d->graph->n_stages);
     run->graph = loom_copy_graph(run->arena, d->graph, d->stage);
     run->stage = &run->graph->stages[0];
-    run->interpreted.label = "interpreted";
+    const char *what = run->stage->label;
+    run->interpreted.label = what ? loom_arena_printf(run->arena, "interpreted, %s", what) : "interpreted";
     run->outputs = loom_xcalloc((size_t)run->stage->n_outputs + 1, sizeof *run->outputs);
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
         run->outputs[j].kind = run->stage->outputs[j].kind;

@@ -21,6 +21,7 @@
 
 #include "common/arena.h"
 #include "common/value.h"
+#include "compiler/explain/explain.h"
 #include "compiler/ir/core.h"
 
 /* A place in a block of comments, read from there to the block's end; the marks `--` of further lines are no text. */
@@ -61,6 +62,26 @@ typedef struct loom_testing_entry {
     loom_span span;
 } loom_testing_entry;
 
+/* What is expected of the compiler, of each entry of the block:
+ *     steps: unlifted|regular|irregular [<=] N [at SIZE]       compiler/explain/explain.h tells what is counted
+ *     representation: regular|irregular|interpreted            lifted over arguments whose rows have one length */
+typedef enum loom_testing_verdict {
+    LOOM_TESTING_STEPS,
+    LOOM_TESTING_REGULAR,    /* all values are regular or avoided */
+    LOOM_TESTING_IRREGULAR,  /* some value is not */
+    LOOM_TESTING_INTERPRETED /* it is not vectorised */
+} loom_testing_verdict;
+typedef struct loom_testing_claim {
+    loom_span span;
+    loom_testing_verdict verdict;
+    loom_lift lift; /* STEPS */
+    bool at_most;   /* STEPS: fewer will do */
+    uint64_t steps;
+    int64_t size; /* STEPS: extents that are left open */
+} loom_testing_claim;
+/* Of a claim that states none: as `explain` takes them. */
+#define LOOM_TESTING_SIZE 100
+
 typedef struct loom_testing_block {
     loom_span span;
     loom_testing_entry *entries; /* `main` where none is named */
@@ -68,6 +89,8 @@ typedef struct loom_testing_block {
     const loom_testing_regex *error;     /* not NULL: the program must not compile, with this error; the only block */
     const loom_testing_regex **warnings; /* `warning: regex`: what the compiler warns of */
     uint32_t n_warnings;
+    loom_testing_claim *claims;
+    uint32_t n_claims;
     loom_testing_case *cases;
     uint32_t n_cases;
 } loom_testing_block;

@@ -47,6 +47,7 @@ typedef struct loom_session_options {
     /* Called once by loom_session_open where the daemon that is named has not answered for a second; it waits `seconds`
      * more. NULL is fine. */
     void (*waiting)(const char *endpoint, double seconds);
+    bool own_cache;  /* embedded: an empty cache of object code, gone with the session */
     bool insecure;   /* tcp:// endpoints are refused unless this is said aloud */
     bool no_signals; /* leave signals alone (tests, libraries) */
 } loom_session_options;
@@ -98,7 +99,7 @@ typedef struct loom_job_description {
 typedef struct loom_job_time {
     const char *label;
     double seconds;
-    uint64_t calls;
+    uint64_t calls, bytes; /* of arrays that were read and written */
 } loom_job_time;
 
 typedef struct loom_job_result {
@@ -106,6 +107,7 @@ typedef struct loom_job_result {
     int64_t releases;    /* blocks leased again after a worker was lost */
     int64_t blocks_lost; /* blocks that never made it into the result (policy fail: always 0) */
     int64_t elements;    /* stream elements traversed, summed over traversals, each counted once */
+    int64_t served;      /* of these, read and sent by this process: workers keep what they need again, or open files */
     uint32_t traversals;
     /* Seconds. `traversal`: folding blocks, per stage that of the busiest worker; `array`: array stages and the
      * finishing of traversals; `handover`: writing and merging partial results; `wait`: workers waiting for blocks, per

@@ -27,6 +27,8 @@ typedef struct loom_claims {
     uint64_t values; /* looked at */
     uint32_t n_broken;
     const loom_claim_broken *broken; /* the first of each kind for a node */
+    uint32_t n_met;
+    const loom_node_id *met; /* nodes that had elements to compare; the following are among them */
     uint32_t n_irregular;
     const loom_node_id *irregular; /* nodes that are called irregular and had elements to compare, */
     const bool *were_regular;      /* and whether all their extents were equal all the same */

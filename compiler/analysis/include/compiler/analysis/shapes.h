@@ -24,6 +24,8 @@ typedef struct loom_shapes loom_shapes;
 
 /* Analyses function `f` of a checked program as if called from outside. */
 loom_shapes *loom_shapes_analyse(loom_arena *arena, const loom_program *program, uint32_t f);
+/* The same where all rows of each parameter are known to have one length, as those of an array without lengths have. */
+loom_shapes *loom_shapes_analyse_regular(loom_arena *arena, const loom_program *program, uint32_t f);
 loom_shape_rep loom_shapes_rep(const loom_shapes *shapes, loom_node_id node);
 /* Loops: every element takes the same number of turns; IF: every element takes the same branch. True for other nodes.
  */
@@ -36,6 +38,23 @@ typedef struct loom_shape_level {
     bool rows_differ;    /* lists of this level may have different lengths within one value */
 } loom_shape_level;
 loom_shape_level loom_shapes_level(const loom_shapes *shapes, loom_node_id node, uint32_t leaf, uint32_t level);
+/* How many maps are around the node. */
+uint32_t loom_shapes_depth(const loom_shapes *shapes, loom_node_id node);
+
+/* Why a node is not regular: where, on the way to it, the first extent came in that differs between elements or
+ * within a value, and by which rule. */
+typedef struct loom_shape_reason {
+    const char *rule;  /* "Filter"; docs/language.md lists them */
+    const char *text;  /* the rule in words */
+    loom_node_id node; /* which applies it: its span is the line to look at */
+} loom_shape_reason;
+/* Reasons of all nodes together take time linear in the program. */
+typedef struct loom_shape_reasons loom_shape_reasons;
+loom_shape_reasons *loom_shapes_reasons(const loom_shapes *shapes, loom_arena *arena);
+/* False: every extent of the node is the same for all elements, and rows have one length. */
+bool loom_shapes_irregular_because(loom_shape_reasons *reasons, loom_node_id node, loom_shape_reason *reason);
+/* False: loom_shapes_uniform. Else the node that decides how many turns a loop takes, or which branch is taken. */
+bool loom_shapes_differs_because(const loom_shapes *shapes, loom_node_id node, loom_shape_reason *reason);
 /* "[14][%3]f64": constants, the node that gives an extent, "?n" for an unknown one, "*" where rows differ; a tuple as
  * "(leaf, leaf)". In the arena. */
 const char *loom_shapes_text(const loom_shapes *shapes, loom_node_id node);

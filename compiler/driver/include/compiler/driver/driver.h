@@ -9,22 +9,25 @@
 #define LOOM_COMPILER_DRIVER_DRIVER_H
 
 #include "compiler/plan/compile.h"
+#include "compiler/schedule/lifting.h"
 #include "compiler/syntax/syntax.h"
 
 /* Fills the reply; everything it points to lives in the arena, except `error`, which the caller frees. */
 void loom_driver_compile(loom_arena *arena, const loom_compile_request *request, loom_compile_reply *reply);
 
 typedef struct loom_explain_request {
-    const char *stage; /* ast core simplified stages shapes lifted fused schedule llvm plan */
+    const char *stage; /* one of loom_explain_stages */
     const char *entry; /* NULL: main, or the only one */
     const loom_source_file *files;
     size_t n_files;
-    const char *target; /* NULL: this machine */
+    const char *target;       /* NULL: this machine */
+    loom_lifting_sizes sizes; /* no data is at hand: what is assumed of inputs */
 } loom_explain_request;
 
-/* Prints what the compiler makes of a program. No data is at hand, so array extents that types leave open are taken to
- * be LOOM_EXPLAIN_EXTENT: more than what is specialised on, so that they stay symbolic. */
-#define LOOM_EXPLAIN_EXTENT 100
+/* More than what is specialised on, so that such extents stay symbolic. */
+#define LOOM_EXPLAIN_EXTENT  100
+#define LOOM_EXPLAIN_LARGEST 1e9 /* a row of more is no row; products of such extents stay in 64 bits */
+/* Prints what the compiler makes of a program. */
 LOOM_MUST_USE loom_status *loom_driver_explain(loom_arena *arena, const loom_explain_request *request,
                                                loom_diagnostics *diagnostics, FILE *to);
 /* Names of stages for help, separated by spaces. */

@@ -1,0 +1,93 @@
+#include "entry_run.h"
+#include "common/buffer.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cli_entry_free(cli_entry_run *r) {
+    loom_client_outputs_free(r->out);
+    loom_client_binding_free(r->binding);
+    loom_client_program_free(r->program);
+    free(r->given.arguments.at);
+    free(r->given.streams.at);
+    free(r->given.constants.at);
+    free(r->outputs.at);
+}
+
+loom_status *cli_entry_prepare(cli_entry_run *r, const char **paths, int n) {
+    LOOM_TRY(cli_load(paths, n, &r->program));
+    LOOM_TRY(loom_client_entry(r->program, r->entry, &r->function));
+    LOOM_TRY(loom_client_outputs_create(r->program->program, r->function, &r->outputs, &r->out));
+    LOOM_TRY(loom_client_bind(r->program->program, r->function, &r->given, &r->binding));
+    loom_paths *files = r->binding->files;
+    for (int i = 0; i < n; i++) loom_paths_read(files, paths[i]);
+    loom_client_outputs_list(r->out, files);
+    loom_paths_write(files, r->where.stats);
+    loom_paths_write(files, r->claims);
+    return cli_check_paths(files);
+}
+
+/* The node that visits streams together, where there is only one. */
+static const loom_node *only_zip(const loom_program *p) {
+    const loom_node *found = NULL;
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        if (p->nodes[i].op != LOOM_OP_SEQ_MAP || p->nodes[i].n_operands < 2) continue;
+        if (found) return NULL;
+        found = &p->nodes[i];
+    }
+    return found;
+}
+
+/* The daemon compares lengths before anything runs, and does not know where the program asks for it. */
+static loom_status *with_place(const loom_program *p, loom_status *status) {
+    const loom_node *n = loom_status_span(status).line == 0 ? only_zip(p) : NULL;
+    if (!n || n->span.line == 0 || n->span.file >= p->n_files) return status;
+    loom_status *placed = loom_error_at(loom_status_code(status), p->files[n->span.file].name, n->span, "%s",
+                                        loom_status_message(status));
+    for (size_t i = 0; i < loom_status_notes(status); i++)
+        loom_status_note(placed, "%s", loom_status_note_at(status, i));
+    loom_status_free(status);
+    return placed;
+}
+
+loom_status *cli_entry_with_lengths(const cli_entry_run *r, loom_status *status) {
+    if (!status || (loom_status_code(status) != LOOM_E_DATA && loom_status_code(status) != LOOM_E_RUNTIME))
+        return status;
+    loom_buffer text = {0};
+    int64_t first = -1;
+    bool differ = false;
+    for (uint32_t i = 0; i < r->binding->n_params; i++) {
+        const loom_source *s = r->binding->sources[i];
+        if (!s) continue;
+        loom_buffer_printf(&text, "%s%s has %" PRId64, text.length ? ", " : "",
+                           loom_client_param_name(r->program->program, r->function, i), s->n_elements);
+        differ = differ || (first >= 0 && first != s->n_elements);
+        first = s->n_elements;
+    }
+    if (differ && strstr(loom_status_message(status), "unequal lengths"))
+        status = with_place(r->program->program, status);
+    if (differ) loom_status_note(status, "elements of the streams: %s", text.data);
+    loom_buffer_free(&text);
+    return status;
+}
+
+loom_status *cli_entry_submit(const cli_entry_run *r, loom_session *session, loom_job_result **result) {
+    char *bytes;
+    size_t length;
+    LOOM_TRY(loom_program_encode(r->program->program, &bytes, &length));
+    cli_progress progress = cli_progress_start(r->where.quiet, "elements");
+    if (!r->where.quiet) progress.daemon = r->where.connect;
+    loom_job_description job = {.program = bytes,
+                                .program_length = length,
+                                .entry = r->program->program->functions[r->function].name,
+                                .n_params = r->binding->n_params,
+                                .arguments = r->binding->arguments,
+                                .sources = r->binding->sources,
+                                .block = r->block,
+                                .progress = cli_progress_update,
+                                .context = &progress};
+    loom_status *status = loom_session_run(session, &job, result);
+    cli_progress_end(&progress);
+    free(bytes);
+    return cli_entry_with_lengths(r, status);
+}

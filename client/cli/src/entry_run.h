@@ -1,0 +1,76 @@
+/* Entries of programs with their arguments, for the commands that run them. Threads: main only. */
+#ifndef LOOM_CLI_ENTRY_RUN_H
+#define LOOM_CLI_ENTRY_RUN_H
+
+#include "cli.h"
+#include "client/binding.h"
+#include "client/output.h"
+
+typedef struct cli_entry_run {
+    /* What the command line says. */
+    const char *entry;
+    loom_client_given given;
+    loom_option_list outputs;
+    int64_t block;
+    cli_where where;
+    bool remarks;
+    const char *claims;
+    /* Made by cli_entry_prepare. */
+    loom_client_program *program;
+    uint32_t function;
+    loom_client_outputs *out;
+    loom_client_binding *binding;
+} cli_entry_run;
+
+#define CLI_ENTRY_OPTIONS(r)                                                                                           \
+    {"entry", 0, LOOM_OPT_TEXT, &(r).entry, "NAME", "The entry to run; default main, or the only one.", 0, 0},         \
+        {"arg",                                                                                                        \
+         0,                                                                                                            \
+         LOOM_OPT_LIST,                                                                                                \
+         &(r).given.arguments,                                                                                         \
+         "NAME[.field]=VALUE|FILE.npy",                                                                                \
+         "A parameter, or one field of it: a scalar, or an array from a file.",                                        \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"stream",                                                                                                     \
+         0,                                                                                                            \
+         LOOM_OPT_LIST,                                                                                                \
+         &(r).given.streams,                                                                                           \
+         "NAME[.field]=FILE.npy[,LENGTHS.npy]",                                                                        \
+         "A column of a stream, over the first axis of the file; with a file of lengths its elements are arrays of "   \
+         "different lengths.",                                                                                         \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"const",                                                                                                      \
+         0,                                                                                                            \
+         LOOM_OPT_LIST,                                                                                                \
+         &(r).given.constants,                                                                                         \
+         "NAME.field=FILE.npy",                                                                                        \
+         "A field of a stream that is the same in all of its elements.",                                               \
+         0,                                                                                                            \
+         0}
+#define CLI_OUTPUT_OPTION(r)                                                                                           \
+    {"output",                                                                                                         \
+     'o',                                                                                                              \
+     LOOM_OPT_LIST,                                                                                                    \
+     &(r).outputs,                                                                                                     \
+     "[PART=]FILE.npy",                                                                                                \
+     "Where the result goes, or one part of it; lengths of irregular ones go to FILE.lengths.npy.",                    \
+     0,                                                                                                                \
+     0}
+#define CLI_BLOCK_OPTION(r)                                                                                            \
+    {"block", 0, LOOM_OPT_INT, &(r).block, "N", "Elements of the streams in a block; default: by their size.", 1, 1e15}
+#define CLI_ABOUT_ARGUMENTS                                                                                            \
+    "Every parameter must be given. Complex numbers are written "                                                      \
+    "1+2i. Fields of records and tuples are named NAME.field and NAME.0."
+
+/* Compiles the program, finds the entry and opens what its parameters are given. No output is an input. */
+LOOM_MUST_USE loom_status *cli_entry_prepare(cli_entry_run *run, const char **paths, int n);
+/* One job; errors about streams of unequal length name them. */
+LOOM_MUST_USE loom_status *cli_entry_submit(const cli_entry_run *run, loom_session *session, loom_job_result **result);
+/* What fails for streams of unequal length knows them by number, or as arrays: here they get names. Takes the error. */
+loom_status *cli_entry_with_lengths(const cli_entry_run *run, loom_status *status);
+/* All that was made, and lists of options. */
+void cli_entry_free(cli_entry_run *run);
+
+#endif

@@ -1,0 +1,28 @@
+/* The flat schedule of a stage, which is what is counted. Private to explain. */
+#ifndef LOOM_EXPLAIN_FLAT_H
+#define LOOM_EXPLAIN_FLAT_H
+
+#include "compiler/explain/explain.h"
+
+/* Calls `f` with the arena guarded: exhaustion is an error. */
+LOOM_MUST_USE loom_status *explain_guarded(loom_arena *arena, loom_status *(*f)(void *context), void *context);
+
+/* A program cut into stages, nothing of its arguments known. */
+typedef struct explain_stages {
+    loom_program *staged;
+    loom_graph *graph;
+} explain_stages;
+LOOM_MUST_USE loom_status *explain_split(loom_arena *arena, const loom_program *program, const char *entry,
+                                         explain_stages *stages);
+
+/* *lifted: the stage's operations, each of which runs over all of its index space; NULL with *remark where the stage is
+ * interpreted. */
+LOOM_MUST_USE loom_status *explain_flat(loom_arena *arena, const explain_stages *stages, uint32_t stage,
+                                        const loom_lifting_sizes *sizes, loom_lifted **lifted, const char **remark);
+/* Steps of all operations; of_node, unless NULL, by node of the stage's program: those made for it are added. */
+uint64_t explain_count(loom_arena *arena, const loom_lifted *lifted, uint64_t *of_node);
+/* Shapes of a stage's function under such sizes. */
+loom_shapes *explain_shapes(loom_arena *arena, const explain_stages *stages, uint32_t stage,
+                            const loom_lifting_sizes *sizes);
+
+#endif

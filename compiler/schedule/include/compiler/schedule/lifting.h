@@ -1,0 +1,33 @@
+/* From a stage to its scheduled lifted IR: the passes that need no LLVM, for the compiler and for those who explain
+ * what it does. Threads: a call uses only its arena. */
+#ifndef LOOM_COMPILER_SCHEDULE_LIFTING_H
+#define LOOM_COMPILER_SCHEDULE_LIFTING_H
+
+#include "compiler/vectorise/vectorise.h"
+
+typedef enum loom_pass {
+    LOOM_PASS_VECTORISE,
+    LOOM_PASS_FUSE,
+    LOOM_PASS_SCHEDULE,
+    LOOM_PASS_CODEGEN
+} loom_pass;
+
+/* Expressions of a stage. What LLVM does with one function grows faster than the function: this many take half a
+ * minute, and the largest programs of ours have some thousands. */
+#define LOOM_PASSES_MAX_EXPRS 100000u
+
+/* Runs the passes up to `last`, or all of these. *lifted is NULL and *remark set where the stage is not vectorised.
+ * `schedule`: LOOM_SCHEDULE_* for all regions, or -1. `check`: checkers after each pass. */
+LOOM_MUST_USE loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *request, loom_pass last,
+                                        int schedule, bool check, loom_lifted **lifted, const char **remark);
+
+/* What is assumed where no data is at hand. */
+typedef struct loom_lifting_sizes {
+    int64_t extent; /* of levels that types leave open */
+    bool irregular; /* rows of inputs differ in length */
+} loom_lifting_sizes;
+/* The request for stage number `stage` of a staged program with such inputs, none of whose values is known. */
+loom_vectorise_request loom_lifting_request(loom_arena *arena, const loom_program *staged, const loom_graph *graph,
+                                            uint32_t stage, const loom_lifting_sizes *sizes);
+
+#endif

@@ -1,0 +1,67 @@
+#include "compiler/schedule/lifting.h"
+#include "compiler/fuse/fuse.h"
+#include "compiler/schedule/schedule.h"
+
+static loom_status *checked(const loom_lifted *l, bool check, const char *pass) {
+    if (!check) return NULL;
+    return loom_status_note(loom_lifted_check(l), "after the pass %s", pass);
+}
+
+loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *request, loom_pass last, int schedule,
+                          bool check, loom_lifted **lifted, const char **remark) {
+#ifdef LOOM_DEBUG_CHECKS
+    check = true;
+#endif
+    loom_lifted *l = NULL;
+    LOOM_TRY(loom_vectorise(arena, request, &l, remark));
+    *lifted = l;
+    if (!l) return NULL;
+    LOOM_TRY(checked(l, check, "vectorise"));
+    if (last == LOOM_PASS_VECTORISE) return NULL;
+    if (l->n_exprs > LOOM_PASSES_MAX_EXPRS) {
+        *lifted = NULL;
+        *remark = loom_arena_printf(arena, "%u operations on scalars, and more than %u take long to compile",
+                                    l->n_exprs, LOOM_PASSES_MAX_EXPRS);
+        return NULL;
+    }
+    LOOM_TRY(loom_fuse(l));
+    LOOM_TRY(checked(l, check, "fuse"));
+    if (last == LOOM_PASS_FUSE) return NULL;
+    LOOM_TRY(loom_schedule(l, schedule));
+    return checked(l, check, "schedule");
+}
+
+/* ---- stages without data ---- */
+
+static uint32_t assume_slot(loom_arena *arena, const loom_graph_slot *s, const loom_lifting_sizes *sizes,
+                            loom_leaf_shape *to) {
+    for (uint32_t i = 0; i < s->n_leaves; i++) {
+        int64_t *extents = LOOM_NEW_ARRAY(arena, int64_t, (size_t)s->leaves[i].depth + 1);
+        for (uint32_t k = 0; k < s->leaves[i].depth; k++) {
+            extents[k] = k && sizes->irregular ? LOOM_IRREGULAR : sizes->extent;
+        }
+        if (s->stream) extents[0] = -2;
+        to[i] = (loom_leaf_shape){.depth = s->leaves[i].depth, .extents = extents};
+    }
+    return s->n_leaves;
+}
+
+loom_vectorise_request loom_lifting_request(loom_arena *arena, const loom_program *staged, const loom_graph *graph,
+                                            uint32_t index, const loom_lifting_sizes *sizes) {
+    const loom_graph_stage *stage = &graph->stages[index];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < stage->n_inputs; i++) n += graph->slots[stage->inputs[i]].n_leaves;
+    for (uint32_t i = 0; i < stage->n_streams; i++) n += graph->slots[stage->streams[i]].n_leaves;
+    loom_leaf_shape *shapes = LOOM_NEW_ARRAY(arena, loom_leaf_shape, (size_t)n + 1);
+    n = 0;
+    for (uint32_t i = 0; i < stage->n_inputs; i++)
+        n += assume_slot(arena, &graph->slots[stage->inputs[i]], sizes, shapes + n);
+    for (uint32_t i = 0; i < stage->n_streams; i++)
+        n += assume_slot(arena, &graph->slots[stage->streams[i]], sizes, shapes + n);
+    return (loom_vectorise_request){.program = staged,
+                                    .graph = graph,
+                                    .stage = index,
+                                    .shapes = shapes,
+                                    .n_shapes = n,
+                                    .known = LOOM_NEW_ARRAY(arena, loom_value *, (size_t)stage->n_inputs + 1)};
+}
