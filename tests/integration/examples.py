@@ -58,17 +58,6 @@ for i in range(n):
 case("convgrid", [("arg", "gcf", gcf), ("arg", "grid", grid), ("stream", "s.x", cx), ("stream", "s.y", cy), ("stream", "s.vis", vis)],
      [want[100:160, 100:150]], ways=W)
 awgrid(200, 120)
-lengths, rows, counts = np.array([40, 1, 7, 30]), rng.integers(0, 4, 60), rng.integers(0, 9, 60)
-for sizes in (lengths, np.full(4, 20)):  # rows that differ in length, and a matrix
-    table = rng.normal(size=sizes.sum())
-    xss = np.split(table, sizes.cumsum()[:-1])
-    iss = [rng.integers(0, len(xss[r]), k) for r, k in zip(rows, counts)]
-    inputs = [("arg", "table", (table, sizes)), ("arg", "rows", rows), ("arg", "iss", (np.concatenate(iss), counts))]
-    case("retrieve", inputs, [(np.concatenate([xss[r][i] for r, i in zip(rows, iss)]), counts)], ways=(["--block", "100000"],))
-    case("retsum", inputs, [(np.concatenate([xss[r][i] + xss[r].sum() for r, i in zip(rows, iss)]), counts)], ways=(["--block", "100000"],))
-px, py = rng.normal(size=300).astype(np.float32), rng.normal(size=300).astype(np.float32)
-case("furthest", [("arg", "ps.0", px), ("arg", "ps.1", py)],
-     [np.hypot(px[:, None].astype(float) - px, py[:, None].astype(float) - py).max()], ways=(["--block", "100000"],))
 
 stages = ["nodes", "steps", "html", "ast", "core", "simplified", "stages", "shapes", "lifted", "fused", "schedule", "llvm", "plan"]
 programs = [source(p[:-5]) for p in sorted(os.listdir(os.path.join(ROOT, "examples"))) if p.endswith(".weft")]

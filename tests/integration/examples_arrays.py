@@ -312,6 +312,31 @@ def barnes_hut():
                scalars=["epsilon=0.05"], outputs=("0", "1"), tolerance=1e-11, interpreted=(BRANCHES, LOOP_SHAPE))
 
 
+def from_rows(program, of):
+    """Lists of places in rows that are chosen by numbers: often the same, some never, of rows that are empty as well."""
+    for lengths, n in (([40, 1, 0, 7, 30], 60), ([20] * 4, 60), ([3], 5), ([5, 2], 1), ([5, 2], 0), ([], 0)):
+        xss = rows(lengths)
+        chosen = rng.choice(np.flatnonzero(lengths), n) if n else np.zeros(0, int)
+        iss = [rng.integers(0, lengths[r], rng.integers(0, 9)) for r in chosen]
+        for table in forms(xss, float):
+            arrays(program, [("table", table), ("rows", chosen), ("iss", ragged(iss, np.int64))],
+                   [ragged([of(xss[r], i) for r, i in zip(chosen, iss)], float)])
+
+
+def retrieve():
+    from_rows("retrieve", lambda xs, i: xs[i])
+
+
+def retsum():
+    from_rows("retsum", lambda xs, i: xs[i] + xs.sum())
+
+
+def furthest():
+    for n in (300, 2, 1):
+        x, y = rng.normal(size=n).astype(np.float32), rng.normal(size=n).astype(np.float32)
+        arrays("furthest", [("ps.0", x), ("ps.1", y)], [np.hypot(x[:, None].astype(float) - x, y[:, None].astype(float) - y).max()])
+
+
 def carried():
     """What the examples carry in comments."""
     p = gridloom("test", os.path.join(ROOT, "examples"), "--connect", farm.endpoint)
@@ -320,7 +345,7 @@ def carried():
 
 
 EXAMPLES = [matmul, md5, pagerank, spmv, sort_rows, fft, black_scholes, mandelbrot, nbody, life, blur, histogram, primes, kmeans, bfs, barnes_hut,
-            carried]
+            retrieve, retsum, furthest, carried]
 try:
     for example in EXAMPLES:
         if len(sys.argv) < 2 or example.__name__ in sys.argv[1:]:
