@@ -41,22 +41,34 @@ static bool is_step(const loom_lop *op) {
     return op->kind != LOOM_LO_LOOP && op->kind != LOOM_LO_IF && !op->blank && op->n_axes > 0;
 }
 
+static explain_steps own_steps(const loom_lifted *l, const loom_lop *op) {
+    if (!is_step(op)) return (explain_steps){0, 0};
+    bool over_stream = l->stage_kind != LOOM_STAGE_TRAVERSAL || l->axes[op->axes[0]].kind == LOOM_AXIS_CHUNK;
+    return (explain_steps){1, over_stream ? 0 : 1};
+}
+
+static void add_steps(explain_steps *to, explain_steps more) {
+    to->all += more.all;
+    to->avoided += more.avoided;
+}
+
 /* Operations inside of others stand before them. */
-uint64_t explain_count(loom_arena *arena, const loom_lifted *l, uint64_t *of_node) {
+explain_steps explain_count(loom_arena *arena, const loom_lifted *l, uint64_t *of_node) {
     loom_lop_id *parent = loom_lifted_parents(l, arena);
-    uint64_t *then = LOOM_NEW_ARRAY(arena, uint64_t, (size_t)l->n_ops + 1);
-    uint64_t *otherwise = LOOM_NEW_ARRAY(arena, uint64_t, (size_t)l->n_ops + 1), all = 0;
+    explain_steps *then = LOOM_NEW_ARRAY(arena, explain_steps, (size_t)l->n_ops + 1);
+    explain_steps *otherwise = LOOM_NEW_ARRAY(arena, explain_steps, (size_t)l->n_ops + 1), all = {0, 0};
     for (loom_lop_id i = 0; i < l->n_ops; i++) {
         const loom_lop *op = &l->ops[i];
-        uint64_t steps = is_step(op) ? 1 : then[i] > otherwise[i] ? then[i] : otherwise[i];
+        explain_steps steps = own_steps(l, op);
+        add_steps(&steps, then[i].all > otherwise[i].all ? then[i] : otherwise[i]);
         if (of_node && is_step(op) && op->node != LOOM_NONE) of_node[op->node]++;
         loom_lop_id up = parent[i];
         if (up == LOOM_NONE) {
-            all += steps;
+            add_steps(&all, steps);
             continue;
         }
         bool is_else = l->ops[up].kind == LOOM_LO_IF && i >= l->ops[up].else_first && i < l->ops[up].else_end;
-        (is_else ? otherwise : then)[up] += steps;
+        add_steps(&(is_else ? otherwise : then)[up], steps);
     }
     return all;
 }
