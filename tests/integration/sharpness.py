@@ -2,6 +2,7 @@
 """Of values of tests/corpus that were regular in each of 100 random runs, less than one in twenty is called irregular; what its
 programs say of themselves holds."""
 # timeout: 900
+# tier: ci
 import os, subprocess, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
