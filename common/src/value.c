@@ -194,9 +194,13 @@ static loom_status *copy_range(const void *from, int64_t first, int64_t count, s
     return NULL;
 }
 
-static loom_status *slice_leaf(const loom_leaf *leaf, int64_t from, int64_t to, loom_leaf *slice) {
-    slice->name = strdup(leaf->name);
-    if (!slice->name) return loom_error(LOOM_E_MEMORY, "no memory for column '%s'", leaf->name);
+/* Where the scalars of a stretch of elements are. */
+typedef struct stretch {
+    int64_t first, count;
+} stretch;
+
+/* Type and levels of a slice of `leaf`, lengths left where they are in it; and which of its scalars these are. */
+static stretch cut_leaf(const loom_leaf *leaf, int64_t from, int64_t to, loom_leaf *slice) {
     slice->dtype = leaf->dtype;
     slice->depth = leaf->depth;
     slice->extents[0] = to - from;
@@ -211,7 +215,7 @@ static loom_status *slice_leaf(const loom_leaf *leaf, int64_t from, int64_t to, 
             continue;
         }
         slice->extents[k] = LOOM_IRREGULAR;
-        LOOM_TRY(copy_range(leaf->lengths[k], first, count, sizeof(int64_t), leaf->name, (void **)&slice->lengths[k]));
+        slice->lengths[k] = leaf->lengths[k] + first;
         int64_t before = 0, inside = 0;
         for (int64_t i = 0; i < first; i++) before += leaf->lengths[k][i];
         for (int64_t i = 0; i < count; i++) inside += slice->lengths[k][i];
@@ -219,10 +223,25 @@ static loom_status *slice_leaf(const loom_leaf *leaf, int64_t from, int64_t to, 
         count = inside;
     }
     slice->n_data = count;
-    return copy_range(leaf->data, first, count, loom_dtype_size(leaf->dtype), leaf->name, &slice->data);
+    return (stretch){first, count};
 }
 
-loom_status *loom_value_slice(const loom_value *value, int64_t from, int64_t to, loom_value **slice) {
+static loom_status *slice_leaf(const loom_leaf *leaf, int64_t from, int64_t to, loom_leaf *slice) {
+    loom_leaf cut = {0};
+    stretch scalars = cut_leaf(leaf, from, to, &cut);
+    *slice = cut;
+    memset(slice->lengths, 0, sizeof slice->lengths);
+    slice->name = strdup(leaf->name);
+    if (!slice->name) return loom_error(LOOM_E_MEMORY, "no memory for column '%s'", leaf->name);
+    for (uint32_t k = 1; k < leaf->depth; k++) {
+        if (!cut.lengths[k]) continue;
+        LOOM_TRY(
+            copy_range(cut.lengths[k], 0, cut.n_lengths[k], sizeof(int64_t), leaf->name, (void **)&slice->lengths[k]));
+    }
+    return copy_range(leaf->data, scalars.first, scalars.count, loom_dtype_size(leaf->dtype), leaf->name, &slice->data);
+}
+
+static loom_status *check_cut(const loom_value *value, int64_t from, int64_t to) {
     for (uint32_t i = 0; i < value->n_leaves; i++) {
         const loom_leaf *leaf = &value->leaves[i];
         if (leaf->depth == 0) return loom_error(LOOM_E_INTERNAL, "slice of scalar '%s'", leaf->name);
@@ -231,6 +250,11 @@ loom_status *loom_value_slice(const loom_value *value, int64_t from, int64_t to,
                               (long long)to, leaf->name, (long long)loom_leaf_length(leaf, 0, 0));
         }
     }
+    return NULL;
+}
+
+loom_status *loom_value_slice(const loom_value *value, int64_t from, int64_t to, loom_value **slice) {
+    LOOM_TRY(check_cut(value, from, to));
     loom_value *made;
     LOOM_TRY(loom_value_create(value->n_leaves, &made));
     for (uint32_t i = 0; i < value->n_leaves; i++) {
@@ -241,6 +265,27 @@ loom_status *loom_value_slice(const loom_value *value, int64_t from, int64_t to,
         }
     }
     *slice = made;
+    return NULL;
+}
+
+static void release_view(loom_value *view) {
+    loom_value_unref(view->owner);
+}
+
+loom_status *loom_value_view(loom_value *value, int64_t from, int64_t to, loom_value **view) {
+    LOOM_TRY(check_cut(value, from, to));
+    loom_value *made;
+    LOOM_TRY(loom_value_create(value->n_leaves, &made));
+    made->owner = loom_value_ref(value);
+    made->release = release_view;
+    for (uint32_t i = 0; i < value->n_leaves; i++) {
+        const loom_leaf *leaf = &value->leaves[i];
+        stretch scalars = cut_leaf(leaf, from, to, &made->leaves[i]);
+        made->leaves[i].name = leaf->name;
+        made->leaves[i].data =
+            scalars.count ? (char *)leaf->data + (size_t)scalars.first * loom_dtype_size(leaf->dtype) : leaf->data;
+    }
+    *view = made;
     return NULL;
 }
 

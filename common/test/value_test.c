@@ -215,6 +215,44 @@ LOOM_TEST(value, slice_of_irregular) {
     loom_value_unref(v);
 }
 
+static void check_same(const loom_value *a, const loom_value *b) {
+    for (uint32_t i = 0; i < a->n_leaves; i++) {
+        const loom_leaf *x = &a->leaves[i], *y = &b->leaves[i];
+        LOOM_CHECK_STR(x->name, y->name);
+        LOOM_CHECK_EQ_INT(x->n_data, y->n_data);
+        LOOM_CHECK(memcmp(x->data, y->data, (size_t)x->n_data * loom_dtype_size(x->dtype)) == 0);
+        for (uint32_t k = 0; k < x->depth; k++) {
+            LOOM_CHECK_EQ_INT(x->extents[k], y->extents[k]);
+            if (x->extents[k] != LOOM_IRREGULAR) continue;
+            LOOM_CHECK(memcmp(x->lengths[k], y->lengths[k], (size_t)x->n_lengths[k] * sizeof(int64_t)) == 0);
+        }
+    }
+}
+
+LOOM_TEST(value, a_view_is_a_slice_and_outlives_its_value) {
+    int64_t lengths[] = {2, 0, 3, 1};
+    for (int which = 0; which < 2; which++) {
+        loom_value *v = which ? ragged(4, lengths) : regular(3, (int64_t[]){4, 2, 3}, 5), *s, *w;
+        for (int64_t from = 0; from <= 4; from++) {
+            for (int64_t to = from; to <= 4; to++) {
+                LOOM_OK(loom_value_slice(v, from, to, &s));
+                LOOM_OK(loom_value_view(v, from, to, &w));
+                LOOM_OK(loom_value_check(w));
+                check_same(s, w);
+                loom_value_unref(s);
+                loom_value_unref(w);
+            }
+        }
+        LOOM_FAILS(loom_value_view(v, 2, 5, &w), LOOM_E_INTERNAL);
+        LOOM_OK(loom_value_view(v, 2, 4, &w));
+        LOOM_OK(loom_value_slice(v, 2, 4, &s));
+        loom_value_unref(v);
+        check_same(s, w);
+        loom_value_unref(s);
+        loom_value_unref(w);
+    }
+}
+
 LOOM_TEST(value, scalars_are_not_sliced) {
     loom_value *v = regular(0, NULL, 3), *s;
     LOOM_FAILS(loom_value_slice(v, 0, 0, &s), LOOM_E_INTERNAL);

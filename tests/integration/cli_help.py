@@ -82,6 +82,12 @@ def main():
     exits = dict(re.findall(r"\.TP\n(\d+)\n(.*)\n", page.split(".SH EXIT STATUS")[1].split(".SH")[0]))
     documented = {c: t.replace("`", "") for c, t in re.findall(r"\n\| (\d+) \| (.*) \|", table)}
     assert len(exits) > 10 and {c: t.replace("\\-", "-") for c, t in exits.items() if c != "0"} == documented, (exits, documented)
+    with open(os.path.join(ROOT, "docs/errors.md")) as f:
+        assert f.read() == run("help", "--errors").stdout, "docs/errors.md is not what 'gridloom help --errors' writes"
+    p, q = run("help", "W0301"), run("help", "301")
+    assert p.returncode == 0 and p.stdout == q.stdout and p.stdout.startswith("W0301: "), p
+    p = run("help", "W0300")
+    assert p.returncode == 64 and "no error has the code" in p.stderr and "--errors" in p.stderr, p
     for wrong in ([], ["imgae"], ["help", "imgae"], ["image", "--nothing"], ["cancel"], ["status"]):
         p = run(*wrong)
         assert p.returncode == 64 and "error: " in p.stderr and not p.stdout, (wrong, p)

@@ -254,7 +254,7 @@ refused("no visibilities", 73, ["UVW"], sky, "--model", own, "--column", "UVW")
 refused("copy exists", 73, ["exists"], sky, "--model", own, "-o", copy)
 refused("a file", 65, ["MeasurementSet"], own, "--model", own)
 refused("no such field", 65, ["field"], sky, "--model", own, "--field", 7)
-refused("no memory", 71, ["memory"], sky, "--model", make_model(sky, "large.fits", 900, 900, 10.0)[0], "--memory", "12MiB")
+refused("no memory", 71, ["memory"], sky, "--model", make_model(sky, "large.fits", 900, 900, 10.0)[0], "--memory", "8MiB")
 for name, model, words in (("nothing in the grid", variant("coarse.fits", keys(CDELT1=-2.0, CDELT2=2.0)), "no visibility is predicted"),
                            ("dark", variant("dark.fits", lambda hdu: hdu.data.__setitem__(Ellipsis, 0)), "is dark")):
     p = gridloom("predict", sky, "--model", model, "--column", "NOTHING", "--json")

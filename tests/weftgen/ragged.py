@@ -65,7 +65,7 @@ class Ragged:
                 return E(t, r.choice(found))
             return E(t, "(generate ", self.small(env, 0), " (\\%s -> " % self.name("i"), self.number(env, 0), "))")
         rules = [(4, self.mapped), (3, self.filtered), (1.5, self.turned), (1.5, self.scanned), (1.5, self.joined), (2, self.cut),
-                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (0.7, self.chosen)]
+                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (2, self.chosen), (1.5, self.looped)]
         if any(u == A("", t) for u in env.values()):
             rules += [(1.5, self.flattened), (0.7, self.counted)]
         return r.choices([f for _, f in rules], [w for w, _ in rules])[0](t, env, d)
@@ -116,6 +116,23 @@ class Ragged:
     def chosen(self, t, env, d):
         return E(t, "(if ", self.test(env, d - 1), " then ", self.row(env, d - 1), " else ", self.row(env, d - 1), ")")
 
+    def same_length(self, q, i, env):
+        """A row as long as q."""
+        r, x = self.r, self.name("x")
+        body = self.number(dict(env, **{x: self.s, i: I64}), 1)
+        return r.choice([["(map (\\%s -> " % x, body, ") %s)" % q], ["(scan (+) 0%s (reverse %s))" % (self.s.name, q)],
+                         ["(rotate %s %s)" % (i, q)], ["(map2 (+) %s (scan_ex max 0%s %s))" % (q, self.s.name, q)],
+                         ["(if ", self.test(dict(env, **{i: I64}), 1), " then reverse %s else scan (+) 0%s %s)" % (q, self.s.name, q)]])
+
+    def looped(self, t, env, d):
+        """A row that is changed a few times, and keeps its length."""
+        r, q, i = self.r, self.name("q"), self.name("i")
+        start, inner = self.row(env, d - 1), dict(env, **{q: t})
+        if r.random() < 0.5:
+            return E(t, "(loop %s = " % q, start, " for %s < " % i, self.small(env, 1), " do ", *self.same_length(q, i, inner), ")")
+        return E(t, "(loop (%s, %s) = (" % (q, i), start, ", 0) while %s < 4 && " % i, self.test(inner, 2), " do (",
+                 *self.same_length(q, i, inner), ", %s + 1)).0" % i)
+
     def flattened(self, t, env, d):
         return E(t, "(flatten ", self.matrix(env, d - 1), ")")
 
@@ -137,21 +154,39 @@ class Ragged:
         inner = dict(env, **{q: u})
         if d <= 0 or self.budget <= 0 or (found and x < 0.2):
             return E(t, r.choice(found))
-        if x < 0.55:
+        if x < 0.5:
             return E(t, "(map (\\%s -> " % q, self.row(inner, d - 1), ") ", self.matrix(env, d - 1), ")")
-        if x < 0.68:
+        if x < 0.6:
             return E(t, "(filter (\\%s -> " % q, self.test(inner, d - 1), ") ", self.matrix(env, d - 1), ")")
-        if x < 0.76:
+        if x < 0.67:
             return E(t, "(reverse ", self.matrix(env, d - 1), ")")
-        if x < 0.84:
+        if x < 0.74:
             i = self.name("i")
             return E(t, "(generate ", self.small(env, d - 1), " (\\%s -> " % i, self.row(dict(env, **{i: I64}), d - 1), "))")
-        if x < 0.88:
+        if x < 0.78:
             return E(t, "[", self.row(env, d - 1), ", ", self.row(env, d - 1), "]")
-        if x < 0.94:
-            a, i = self.name("a"), self.name("i")
-            return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in gather %s (map (\\%s -> (%s * 5 + 2) %% length %s) (iota (length %s))))" % (a, i, i, a, a))
+        if x < 0.96:
+            return self.referred(t, env, d)
         return E(t, "(", self.matrix(env, d - 1), " ++ ", self.matrix(env, d - 1), ")")
+
+    def referred(self, t, env, d):
+        """Rows of others: chosen by indices, some of them often, others never; repeated; cut out of one row; one of two."""
+        r, a, q, i = self.r, self.name("a"), self.name("r"), self.name("i")
+        x = r.random()
+        if x < 0.2:
+            return E(t, "(replicate ", self.small(env, d - 1), " ", self.row(env, d - 1), ")")
+        if x < 0.4:
+            cut = r.choice(["%s[%s:]", "%s[%s / 2:%s]", "%s[:%s]", "(rotate %s %s)"])
+            cut = cut % (i, q) if "rotate" in cut else cut % ((q,) + (i,) * (cut.count("%s") - 1))
+            return E(t, "(let %s = " % q, self.row(env, d - 1), " in map (\\%s -> %s) (iota (length %s + 1)))" % (i, cut, q))
+        count = E(I64, "(if length %s > 0 then " % a, r.choice([self.small(env, d - 1), E(I64, "length %s" % a), E(I64, "7")]), " else 0)")
+        at = "(%s * %d + %d) %% length %s" % (i, r.choice([0, 1, 5]), r.choice([0, 2]), a)
+        if x < 0.7:
+            return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in gather %s (map (\\%s -> %s) (iota " % (a, i, at), count, ")))")
+        body = E(row_of(self.s), "%s[%s]" % (a, at))
+        if x > 0.85:
+            body = E(body.type, "(if ", self.test(dict(env, **{i: I64}), d - 1), " then ", body, " else %s[0])" % a)
+        return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in map (\\%s -> " % i, body, ") (iota ", count, "))")
 
     def result(self, env, d):
         """What is made of rows."""
@@ -161,7 +196,11 @@ class Ragged:
             return self.matrix(env, d)
         if k < 0.65:
             return E(u, "(map (\\%s -> " % q, self.number(inner, d - 1), ") ", self.matrix(env, d - 1), ")")
-        if k < 0.8:
+        if k < 0.72:
+            a, n, u2 = self.name("a"), self.name("n"), self.name("r")
+            return E(u, "(let %s = " % a, self.matrix(env, d - 1), " in map2 (\\%s %s -> " % (q, n), self.number(dict(inner, **{n: self.s}), d - 1),
+                     ") %s (map (\\%s -> " % (a, u2), self.number(dict(env, **{u2: u}), d - 1), ") %s))" % a)
+        if k < 0.84:
             return E(self.s, "(reduce (+) 0%s (map (\\%s -> " % (self.s.name, q), self.number(inner, d - 1), ") ", self.matrix(env, d - 1), "))")
         t = r.choice([A("", A("", u)), A("", u)])
         body = self.element(u if t.element.element.array else self.s, dict(inner, **{x: self.s}), d - 1)

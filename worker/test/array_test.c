@@ -2,7 +2,7 @@
 #include "support.h"
 
 static const loom_dtype f64_1[] = {LOOM_F64}, i64_1[] = {LOOM_I64};
-static const uint32_t two[] = {2}, zero_depth[] = {0};
+static const uint32_t one[] = {1}, two[] = {2}, zero_depth[] = {0};
 
 /* entry sums [m] (rows: seq ([m]f64)) : [m]f64 = fold_seq (zip_with (+)) (replicate m 0) rows */
 static plan_builder *row_sums(loom_merge_order order) {
@@ -117,6 +117,47 @@ LOOM_TEST(array, copies_fills_and_inputs_as_results) {
     loom_run_destroy(run);
     loom_executor_destroy(executor);
     plan_free(b);
+}
+
+/* `turns` times x behind what is there, in a place for three. */
+static plan_builder *repeated_thrice(int64_t turns) {
+    plan_builder *b = plan_new(LOOM_STAGE_ARRAY);
+    plan_param(b, false, "x", 1, (const char *[]){""}, f64_1, one);
+    uint32_t n = plan_extent(b, LOOM_EXTENT_CONST, 2), all = plan_extent(b, LOOM_EXTENT_CONST, 6);
+    uint32_t count = plan_extent(b, LOOM_EXTENT_CONST, turns);
+    uint32_t x = plan_buffer(b, "x", LOOM_F64, LOOM_STORE_INPUT, 0, 0, 1, &n);
+    uint32_t made = plan_buffer(b, "made", LOOM_F64, LOOM_STORE_RESULT, 0, 0, 1, &all);
+    plan_alloc(b, made);
+    loom_plan_action *loop = plan_act(b, LOOM_ACT_LOOP, "loop");
+    loop->extent = count;
+    loop->buffer = LOOM_NO_EXTENT;
+    loop->n_inner = 1;
+    loom_plan_action *append = plan_act(b, LOOM_ACT_APPEND, "append");
+    append->buffer = x;
+    append->buffer2 = made;
+    plan_output(b, LOOM_OUT_VALUE, LOOM_ORDER_ANY, 1, &made, LOOM_NO_KERNEL, NULL);
+    return b;
+}
+
+LOOM_TEST(array, turns_append) {
+    for (int64_t turns = 3; turns <= 4; turns++) {
+        plan_builder *b = repeated_thrice(turns);
+        loom_executor *executor = executor_of(1, 64 << 20);
+        double x[2] = {1, 2};
+        loom_value *input = value_of("", LOOM_F64, 1, (int64_t[]){2}, x), *output;
+        loom_run *run;
+        LOOM_OK(plan_create(b, executor, &input, NULL, &run));
+        loom_value_unref(input);
+        for (int again = 0; again < 2 && turns == 3; again++) {
+            LOOM_OK(loom_run_array(run, NULL, NULL, &output));
+            for (int i = 0; i < 6; i++) LOOM_CHECK_NEAR(((double *)output->leaves[0].data)[i], x[i % 2], 0);
+            loom_value_unref(output);
+        }
+        if (turns > 3) LOOM_FAILS(loom_run_array(run, NULL, NULL, &output), LOOM_E_INTERNAL);
+        loom_run_destroy(run);
+        loom_executor_destroy(executor);
+        plan_free(b);
+    }
 }
 
 /* A loop without end in which turn 4 raises: it ends there. */

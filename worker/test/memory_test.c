@@ -53,6 +53,47 @@ LOOM_TEST(memory, refuses_what_exceeds_the_budget_and_says_how_much) {
     loom_memory_unref(memory);
 }
 
+typedef struct lender {
+    loom_memory *memory;
+    uint64_t lent, asked;
+} lender;
+
+/* Gives back four MiB at a time, as what is kept comes in pieces. */
+static void give_back(void *context, uint64_t bytes) {
+    lender *l = context;
+    l->asked += bytes;
+    for (uint64_t piece = 4 << 20; bytes && l->lent; bytes -= bytes < piece ? bytes : piece) {
+        l->lent -= piece;
+        loom_memory_return(l->memory, piece);
+    }
+}
+
+LOOM_TEST(memory, what_is_lent_makes_way) {
+    loom_memory *memory = loom_memory_create(20 << 20);
+    LOOM_CHECK(!loom_memory_lend(memory, 1));
+    lender l = {.memory = memory};
+    loom_memory_set_reclaim(memory, give_back, &l);
+    for (int i = 0; i < 4; i++) {
+        LOOM_CHECK(loom_memory_lend(memory, 4 << 20));
+        l.lent += 4 << 20;
+    }
+    LOOM_CHECK(!loom_memory_lend(memory, 5 << 20));
+    LOOM_CHECK_EQ_INT(loom_memory_used(memory), 0);
+    loom_block a, b;
+    LOOM_OK(loom_memory_take(memory, 4 << 20, "what fits beside it", &a));
+    LOOM_CHECK_EQ_INT(l.asked, 0);
+    LOOM_OK(loom_memory_take(memory, 6 << 20, "what does not", &b));
+    LOOM_CHECK_EQ_INT(l.asked, 6 << 20);
+    LOOM_CHECK_EQ_INT(l.lent, 8 << 20);
+    LOOM_CHECK(!loom_memory_lend(memory, 4 << 20));
+    /* What would not fit without it either is refused, and said to be so. */
+    loom_block c;
+    LOOM_FAILS(loom_memory_take(memory, 12 << 20, "too much", &c), LOOM_E_MEMORY);
+    loom_memory_give(memory, &a);
+    loom_memory_give(memory, &b);
+    loom_memory_unref(memory);
+}
+
 LOOM_TEST(machine, has_processors_and_memory) {
     loom_machine *machine;
     LOOM_OK(loom_machine_create(&machine));

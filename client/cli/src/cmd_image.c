@@ -104,6 +104,7 @@ static void add_to_total(imaging *m, const loom_job_result *result) {
     t->releases += result->releases;
     t->blocks_lost += result->blocks_lost;
     t->elements += result->elements;
+    t->served += result->served;
     t->traversals += result->traversals;
     t->seconds.traversal += result->seconds.traversal;
     t->seconds.array += result->seconds.array;

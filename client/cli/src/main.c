@@ -1,6 +1,7 @@
 #include "cli.h"
 #include "common/buffer.h"
 #include "common/log.h"
+#include "compiler/syntax/errors.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -35,7 +36,9 @@ static void usage(FILE *to) {
                 "Gridloom images radio interferometers and runs Weft programs over streams of data.\n\ncommands:\n");
     for (const cli_command *c = cli_commands; c->name; c++) fprintf(to, "  %-12s%s\n", c->name, c->summary);
     fprintf(to, "  %-12s%s\n", "help", "tell about a command: gridloom help COMMAND");
-    fprintf(to, "\n  gridloom COMMAND --help tells about a command\n  gridloom --version\n");
+    fprintf(to, "\n  gridloom COMMAND --help tells about a command\n"
+                "  gridloom help W0301 tells about an error of a program, by its code; help --errors about all\n"
+                "  gridloom --version\n");
 }
 
 static const cli_command *find(const char *name) {
@@ -101,6 +104,10 @@ static void overview(FILE *to) {
     fputs(".SH ENVIRONMENT\n.TP\nGRIDLOOM_CONNECT\nThe daemon of commands without \\-\\-connect.\n.TP\nGRIDLOOM_LOG\n"
           "What is logged: error, warn, info or debug.\n",
           to);
+    fputs(".SH ERRORS OF PROGRAMS\n.B gridloom help W0301\ntells more about an error of a Weft program, by the code at "
+          "its "
+          "end;\n.B gridloom help \\-\\-errors\nabout all of them.\n",
+          to);
     loom_exits_man(to);
     fputs(".SH SEE ALSO\ngridloomd(1), gridloom\\-worker(1)\n", to);
 }
@@ -159,7 +166,18 @@ static loom_status *man_pages(const char *folder) {
     return NULL;
 }
 
-/* help, help COMMAND, help --man COMMAND, help --man-pages FOLDER */
+/* Of a program's error, by its code. */
+static loom_status *explain_error(const char *code) {
+    const loom_weft_entry *entry = loom_weft_error_find(code);
+    if (!entry) {
+        return loom_status_note(loom_error(LOOM_E_USAGE, "no error has the code '%s'", code),
+                                "hint: gridloom help --errors lists them");
+    }
+    loom_weft_error_print(entry, stdout);
+    return NULL;
+}
+
+/* help, help COMMAND, help CODE, help --errors, help --man COMMAND, help --man-pages FOLDER */
 static loom_status *help(int argc, char **argv) {
     if (argc < 2) {
         usage(stdout);
@@ -171,6 +189,11 @@ static loom_status *help(int argc, char **argv) {
         usage(stdout);
         return NULL;
     }
+    if (strcmp(argv[1], "--errors") == 0 && argc == 2) {
+        loom_weft_error_index(stdout);
+        return NULL;
+    }
+    if (loom_weft_error_is_code(argv[1])) return explain_error(argv[1]);
     const cli_command *c = find(argv[1]);
     if (!c) return unknown(argv[1]);
     char flag[] = "--help", *ask[] = {argv[1], flag, NULL};

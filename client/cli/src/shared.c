@@ -51,7 +51,9 @@ loom_status *cli_options(const cli_call *call, const loom_command_text *text, lo
 loom_status *cli_compile(loom_client_program *program) {
     loom_status *status = loom_client_compile(program);
     loom_diagnostics_print(&program->diagnostics, program->files, program->n_files, stderr);
-    return status;
+    if (!status || program->diagnostics.count == 0) return status;
+    unsigned number = loom_weft_error_entry(program->diagnostics.at[0].error)->number;
+    return loom_status_note(status, "gridloom help W%04u tells more about the first", number);
 }
 
 loom_status *cli_load(const char *const *paths, int n, loom_client_program **program) {

@@ -20,9 +20,9 @@ loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job, 
         job->seconds.traversal, job->seconds.array, job->seconds.handover, job->seconds.wait, job->seconds.read,
         job->seconds.compile, job->seconds.total);
     loom_buffer_printf(&b,
-                       " \"elements\": %" PRId64 ", \"traversals\": %" PRIu32 ", \"releases\": %" PRId64
-                       ", \"blocks_lost\": %" PRId64 ",\n \"actions\": [",
-                       job->elements, job->traversals, job->releases, job->blocks_lost);
+                       " \"elements\": %" PRId64 ", \"served\": %" PRId64 ", \"traversals\": %" PRIu32
+                       ", \"releases\": %" PRId64 ", \"blocks_lost\": %" PRId64 ",\n \"actions\": [",
+                       job->elements, job->served, job->traversals, job->releases, job->blocks_lost);
     for (size_t i = 0; i < job->n_times; i++) {
         loom_buffer_text(&b, i ? ",\n  {\"label\": " : "\n  {\"label\": ");
         cli_json_text(&b, job->times[i].label);

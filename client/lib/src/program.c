@@ -20,8 +20,12 @@ loom_status *loom_client_read(const char *const *paths, size_t n, loom_client_pr
         bool input = strcmp(paths[i], "-") == 0;
         size_t length;
         status = loom_file_read(input ? "/dev/stdin" : paths[i], LOOM_MAX_SOURCE_BYTES, &p->texts[i], &length);
+        if (loom_status_code(status) == LOOM_E_LIMIT) {
+            loom_status_note(status, "gridloom help W%04u tells more", loom_weft_error_entry(LOOM_W_TEXT_SIZE)->number);
+        }
         if (!status && memchr(p->texts[i], 0, length)) {
-            status = loom_error(LOOM_E_DATA, "%s is not a text file, so it is no Weft program", paths[i]);
+            status = loom_error(LOOM_E_DATA, "%s is not a text file, so it is no Weft program [W%04u]", paths[i],
+                                loom_weft_error_entry(LOOM_W_NUL_BYTE)->number);
         }
         if (!status) p->files[i] = (loom_source_file){input ? "standard input" : paths[i], p->texts[i], length};
     }

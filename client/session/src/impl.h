@@ -57,6 +57,7 @@ typedef struct loom_session_job {
     bool progressed;
     loom_rate rate;
     double read_seconds; /* of the reader */
+    int64_t served;      /* elements that it has sent */
 } loom_session_job;
 
 typedef struct loom_question {

@@ -109,6 +109,7 @@ static void on_end(loom_session *s, const Wire__JobEnd *m) {
         if (!status && m->result) status = loom_object_map(m->result->path, &result->value);
         result->seconds.total = loom_seconds() - job->submitted;
         result->seconds.read = job->read_seconds;
+        result->served = job->served;
         if (status) {
             loom_job_result_free(result);
             result = NULL;

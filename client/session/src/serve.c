@@ -249,7 +249,10 @@ static void *read_thread(void *session) {
         answer *a = loom_xcalloc(1, sizeof *a);
         *a = (answer){.to = f->from, .packet = packet};
         pthread_mutex_lock(&s->lock);
-        if (job) job->read_seconds += loom_seconds() - before;
+        if (job) {
+            job->read_seconds += loom_seconds() - before;
+            if (!f->constants) job->served += (int64_t)f->count;
+        }
         server->reading = NULL;
         f->from->sent += packet->bytes;
         *server->answers_end = a;

@@ -50,6 +50,17 @@ uint64_t loom_executor_used(const loom_executor *executor) {
     return 0;
 }
 
+bool loom_executor_lend(loom_executor *executor, uint64_t bytes) {
+    (void)executor;
+    (void)bytes;
+    return true;
+}
+
+void loom_executor_return(loom_executor *executor, uint64_t bytes) {
+    (void)executor;
+    (void)bytes;
+}
+
 void loom_executor_cancel(loom_executor *executor) {
     atomic_store(&executor->cancelled, true);
 }

@@ -65,6 +65,8 @@ const loom_leaf *loom_value_find(const loom_value *value, const char *name);
 /* Elements [from, to) of the outermost level of every leaf, copied. All leaves must have depth >= 1. The outermost
  * level of a slice is regular. */
 LOOM_MUST_USE loom_status *loom_value_slice(const loom_value *value, int64_t from, int64_t to, loom_value **slice);
+/* The same elements without a copy: the view points into `value`, of which it holds a reference. */
+LOOM_MUST_USE loom_status *loom_value_view(loom_value *value, int64_t from, int64_t to, loom_value **view);
 /* Elements rows[0], rows[1], ... of the outermost level of every leaf, copied; an element may come more than once. */
 LOOM_MUST_USE loom_status *loom_value_gather(const loom_value *value, const int64_t *rows, int64_t n,
                                              loom_value **gathered);

@@ -395,6 +395,10 @@ static void lower_loop(planner *p, node_list *list, loom_lop_id id) {
         lower_break(p, &n->inner, op->test);
     }
     lower_ops(p, &n->inner, test_end, op->inner_end, id);
+    for (uint32_t i = 0; i < op->n_collected; i++) {
+        append_pair(p, &n->inner, LOOM_ACT_APPEND, g->value_buffer[op->collected[i]],
+                    g->value_buffer[op->results[op->n_states + i]]);
+    }
     next_states(p, &n->inner, id);
     add_child_touches(n, g->buffers.count);
 }
@@ -594,7 +598,7 @@ static void plan_state_copies(planner *p) {
         const loom_lop *op = &g->l->ops[i];
         for (uint32_t s = 0; op->kind == LOOM_LO_LOOP && s < op->n_states; s++) {
             if (op->next[s] == op->state[s] || takes_over(g, i, s)) continue;
-            const loom_lvalue *v = &g->l->values[op->state[s]];
+            const loom_lvalue *v = &g->l->values[op->next[s]];
             loom_plan_buffer buffer = {
                 .name = v->name ? v->name : "state", .dtype = v->dtype, .storage = LOOM_STORE_TEMP};
             p->state_copy[op->state[s]] = loom_gen_buffer(g, buffer, v->n_axes, v->axes);

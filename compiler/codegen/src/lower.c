@@ -136,6 +136,10 @@ static void value_buffer(loom_gen *g, loom_lvalue_id id, loom_storage storage) {
     loom_gen_buffer(g, buffer, v->n_axes, v->axes);
 }
 
+static bool same_axes(const loom_lvalue *a, const loom_lvalue *b) {
+    return a->n_axes == b->n_axes && (!a->n_axes || memcmp(a->axes, b->axes, a->n_axes * sizeof *a->axes) == 0);
+}
+
 /* Whether `later`, made by the operation, may overwrite the memory of `earlier`. */
 static bool may_reuse(const loom_gen *g, loom_lvalue_id earlier, loom_lvalue_id later, loom_lop_id op) {
     const loom_lvalue *a = &g->l->values[earlier], *b = &g->l->values[later];
@@ -144,7 +148,7 @@ static bool may_reuse(const loom_gen *g, loom_lvalue_id earlier, loom_lvalue_id 
     if (g->l->ops[a->op].kind == LOOM_LO_LOOP || g->parent[a->op] != g->parent[op] ||
         g->per_chunk[a->op] != g->per_chunk[op])
         return false;
-    return a->dtype == b->dtype && a->n_axes == b->n_axes && memcmp(a->axes, b->axes, a->n_axes * sizeof *a->axes) == 0;
+    return a->dtype == b->dtype && same_axes(a, b);
 }
 
 static void count_read(void *context, loom_lvalue_id value) {
@@ -164,7 +168,7 @@ static void op_buffers(loom_gen *g, loom_lop_id id) {
     for (uint32_t j = 0; j < op->n_results; j++) {
         loom_lvalue_id r = op->results[j], old = LOOM_NONE;
         if (l->values[r].strip) continue;
-        if (op->kind == LOOM_LO_LOOP) {
+        if (op->kind == LOOM_LO_LOOP && j < op->n_states) {
             g->value_buffer[r] = g->value_buffer[op->state[j]];
             continue;
         }
@@ -227,12 +231,26 @@ static bool reads_own_point(const loom_lifted *l, const loom_lop *op, loom_lvalu
     return true;
 }
 
+static bool stands_in_axis(const loom_lifted *l, loom_lvalue_id id) {
+    for (loom_axis_id a = 0; a < l->n_axes; a++) {
+        loom_lvalue_id needs[3];
+        uint32_t n = loom_axis_needs(l, a, needs);
+        for (uint32_t i = 0; i < n; i++) {
+            if (needs[i] == id) return true;
+        }
+    }
+    return false;
+}
+
 /* The next value of a state takes the state's own memory if one operation computes it point by point and nothing else
  * in the turn looks at the old one. */
 static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
     const loom_lifted *l = g->l;
     const loom_lop *op = &l->ops[loop];
     const loom_lvalue *next = &l->values[op->next[s]];
+    if (!same_axes(next, &l->values[op->state[s]])) return; /* it may be another size */
+    /* Extents of this turn and of the next one are told apart. */
+    if (stands_in_axis(l, op->next[s]) || stands_in_axis(l, op->state[s])) return;
     if (next->source != LOOM_LV_OP || g->parent[next->op] != loop || l->ops[next->op].kind != LOOM_LO_COMPUTE) return;
     for (uint32_t t = 0; t < op->n_states; t++) {
         if (op->next[t] == op->state[s] || (t != s && op->next[t] == op->next[s])) return;
@@ -254,6 +272,7 @@ static void share_initial(loom_gen *g, loom_lop_id loop, uint32_t s) {
     const loom_lop *op = &l->ops[loop];
     loom_lvalue_id initial = op->initial[s];
     const loom_lvalue *v = &l->values[initial];
+    if (!same_axes(v, &l->values[op->state[s]])) return;
     if (v->source != LOOM_LV_OP || g->is_output[initial] || g->last_use[initial] != loop ||
         g->parent[v->op] != g->parent[loop])
         return;
@@ -276,6 +295,28 @@ static void input_buffers(loom_gen *g) {
     }
 }
 
+/* States and counters have memory before the operations inside their loops, which may have the extents of states;
+ * extents of scalars before the axes that have them. Per operation: the loops that begin with it, outer ones first. */
+static loom_lop_id *loops_from(loom_gen *g, loom_lop_id **next) {
+    loom_lop_id *first = LOOM_NEW_ARRAY(g->arena, loom_lop_id, (size_t)g->l->n_ops + 1);
+    *next = LOOM_NEW_ARRAY(g->arena, loom_lop_id, (size_t)g->l->n_ops + 1);
+    memset(first, 0xff, g->l->n_ops * sizeof *first);
+    for (loom_lop_id i = 0; i < g->l->n_ops; i++) {
+        const loom_lop *op = &g->l->ops[i];
+        if (op->kind != LOOM_LO_LOOP) continue;
+        (*next)[i] = first[op->inner_first];
+        first[op->inner_first] = i;
+    }
+    return first;
+}
+
+static void state_buffers(loom_gen *g, const loom_lop *loop) {
+    for (uint32_t s = 0; s < loop->n_states; s++) {
+        if (g->value_buffer[loop->state[s]] == LOOM_NONE) value_buffer(g, loop->state[s], LOOM_STORE_TEMP);
+    }
+    if (loop->counter != LOOM_NONE) value_buffer(g, loop->counter, LOOM_STORE_TEMP);
+}
+
 void loom_gen_lower(loom_gen *g) {
     const loom_lifted *l = g->l;
     g->axis_extent = LOOM_NEW_ARRAY(g->arena, uint32_t, (size_t)l->n_axes + 1);
@@ -294,14 +335,10 @@ void loom_gen_lower(loom_gen *g) {
     find_phases(g);
     find_last_uses(g);
     input_buffers(g);
-    /* States and counters exist before the operations inside their loops; extents of scalars before the axes that have
-     * them. */
+    loom_lop_id *next, *loops = loops_from(g, &next);
     for (loom_lop_id i = 0; i < l->n_ops; i++) {
         const loom_lop *op = &l->ops[i];
-        for (uint32_t s = 0; op->kind == LOOM_LO_LOOP && s < op->n_states; s++) {
-            if (g->value_buffer[op->state[s]] == LOOM_NONE) value_buffer(g, op->state[s], LOOM_STORE_TEMP);
-        }
-        if (op->kind == LOOM_LO_LOOP && op->counter != LOOM_NONE) value_buffer(g, op->counter, LOOM_STORE_TEMP);
+        for (loom_lop_id loop = loops[i]; loop != LOOM_NONE; loop = next[loop]) state_buffers(g, &l->ops[loop]);
         op_buffers(g, i);
         if (op->kind == LOOM_LO_OFFSETS) segmented_inputs(g);
     }

@@ -136,6 +136,7 @@ machine m_open(loom_arena *arena, const loom_lifted *l) {
     m.plan = code.plan;
     m.kernels = calloc(code.plan->n_kernels + 1, sizeof *m.kernels);
     m.data = calloc(code.plan->n_buffers + 1, sizeof *m.data);
+    m.filled = calloc(code.plan->n_buffers + 1, sizeof *m.filled);
     m.extents = calloc(code.plan->n_extents + 1, sizeof *m.extents);
     for (uint32_t e = 0; e < code.plan->n_extents; e++) m.extents[e] = code.plan->extents[e].value;
     m.scratch = aligned_alloc(64, SCRATCH_BYTES);
@@ -152,6 +153,7 @@ void m_close(machine *m) {
     must(LLVMOrcDisposeLLJIT(m->jit));
     free(m->kernels);
     free(m->data);
+    free(m->filled);
     free(m->extents);
     free(m->scratch);
 }
@@ -266,6 +268,7 @@ static void run_action(machine *m, uint32_t at, bool *left) {
     case LOOM_ACT_ALLOC:
         free(m->data[a->buffer]); /* what a loop left behind that was broken out of */
         m->data[a->buffer] = allocate(m, a->buffer);
+        m->filled[a->buffer] = 0;
         break;
     case LOOM_ACT_FREE:
         free(m->data[a->buffer]);
@@ -281,6 +284,12 @@ static void run_action(machine *m, uint32_t at, bool *left) {
     }
     case LOOM_ACT_PERMUTE: run_permute(m, a); break;
     case LOOM_ACT_COPY: memcpy(m->data[a->buffer2], m->data[a->buffer], bytes_of(m, a->buffer)); break;
+    case LOOM_ACT_APPEND: {
+        size_t bytes = (size_t)bytes_of(m, a->buffer);
+        memcpy((char *)m->data[a->buffer2] + m->filled[a->buffer2], m->data[a->buffer], bytes);
+        m->filled[a->buffer2] += bytes;
+        break;
+    }
     case LOOM_ACT_FILL:
         for (int64_t i = 0; i < count_of(m, a->buffer); i++) {
             loom_dtype t = m->plan->buffers[a->buffer].dtype;

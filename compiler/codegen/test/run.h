@@ -9,7 +9,8 @@
 typedef struct machine {
     const loom_plan *plan;
     void **kernels;
-    void **data; /* per buffer */
+    void **data;    /* per buffer */
+    size_t *filled; /* per buffer: bytes that were appended */
     int64_t *extents;
     int64_t chunk;
     loom_kernel_error error;

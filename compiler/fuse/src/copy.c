@@ -96,14 +96,20 @@ uint64_t fuse_work_of(const loom_lexpr *e) {
     }
 }
 
-uint64_t fuse_result_work(const rewrite *r, loom_lblock_id block, uint32_t result) {
+const bool *fuse_needed(const rewrite *r, loom_lblock_id block, uint32_t result) {
     const loom_lblock b = r->l->blocks[block];
     origin s = {.base = b.first, .needed = LOOM_NEW_ARRAY(r->scratch, bool, (size_t)(b.end - b.first) + 1)};
-    uint64_t work = 0;
     need(&s, b.results[result]);
     mark_needed(r, &s, b.first, b.end);
+    return s.needed;
+}
+
+uint64_t fuse_result_work(const rewrite *r, loom_lblock_id block, uint32_t result) {
+    const loom_lblock b = r->l->blocks[block];
+    const bool *needed = fuse_needed(r, block, result);
+    uint64_t work = 0;
     for (loom_lexpr_id i = b.first; i < b.end; i++) {
-        if (s.needed[i - b.first]) work += fuse_work_of(&r->l->exprs[i]);
+        if (needed[i - b.first]) work += fuse_work_of(&r->l->exprs[i]);
     }
     return work;
 }

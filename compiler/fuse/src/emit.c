@@ -158,6 +158,13 @@ static bool identity(rewrite *r, loom_prim prim, const loom_lexpr_id *args, loom
     }
 }
 
+/* x ** 2 is x * x: a square is rounded once, as any power ought to be. */
+static bool is_square(const rewrite *r, loom_prim prim, loom_dtype t, const loom_lexpr_id *args) {
+    loom_scalar s;
+    if (prim != LOOM_PRIM_POW || !fuse_const_of(r, args[1], &s)) return false;
+    return loom_dtype_is_integer(t) ? s.i == 2 : loom_dtype_is_float(t) && s.f == 2;
+}
+
 /* Constants to the right, sums of constants together: so that equal indices look equal. */
 static loom_lexpr_id emit_sum(rewrite *r, loom_prim prim, const loom_lexpr_id *args) {
     loom_scalar c, d;
@@ -190,6 +197,9 @@ loom_lexpr_id fuse_emit_prim(rewrite *r, loom_prim prim, loom_dtype t, const loo
     loom_lexpr_id same_as;
     if (fold(r, prim, args, n, &s)) return fuse_emit_const(r, t, s);
     if (identity(r, prim, args, &same_as)) return same_as;
+    if (is_square(r, prim, t, args)) {
+        return fuse_emit_prim(r, LOOM_PRIM_MUL, t, (loom_lexpr_id[]){args[0], args[0]}, LOOM_NONE, span);
+    }
     if (t == LOOM_I64 && (prim == LOOM_PRIM_ADD || prim == LOOM_PRIM_SUB)) return emit_sum(r, prim, args);
     if (t == LOOM_BOOL && n == 2) {
         int known = fuse_decide(r, prim, args[0], args[1]);

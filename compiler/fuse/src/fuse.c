@@ -44,6 +44,7 @@ static void rename_values(rewrite *r, loom_lop *o) {
     o->dest = renamed(r, o->dest, o->n_results);
     o->initial = renamed(r, o->initial, o->n_states);
     o->next = renamed(r, o->next, o->n_states);
+    o->collected = renamed(r, o->collected, o->n_collected);
     o->then_results = renamed(r, o->then_results, o->n_results);
     o->else_results = renamed(r, o->else_results, o->n_results);
     if (o->test != LOOM_NONE) o->test = r->alias[o->test];
@@ -59,6 +60,7 @@ static void add_op(rewrite *r, const loom_lop *o, loom_lop_id id, uint64_t hash)
     for (uint32_t i = 0; i < o->n_results && o->kind == LOOM_LO_COMPUTE && !o->dense; i++) {
         r->maker[o->results[i]] = made;
         r->work[o->results[i]] = fuse_result_work(r, o->body, i);
+        r->refers[o->results[i]] = fuse_refers(r, o, i);
     }
 }
 
@@ -116,6 +118,7 @@ static bool run_round(loom_lifted *l) {
     r.held = u.held;
     r.maker = LOOM_NEW_ARRAY(r.scratch, loom_lop_id, (size_t)l->n_values + 1);
     r.work = LOOM_NEW_ARRAY(r.scratch, uint64_t, (size_t)l->n_values + 1);
+    r.refers = LOOM_NEW_ARRAY(r.scratch, bool, (size_t)l->n_values + 1);
     memset(r.maker, 0xff, l->n_values * sizeof *r.maker);
     r.loop_of_old = fuse_find_loops(l, r.scratch);
     r.loop_of_new = LOOM_NEW_ARRAY(r.scratch, loom_lop_id, (size_t)n_ops + 1);

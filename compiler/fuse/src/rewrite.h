@@ -14,14 +14,16 @@
 #include <string.h>
 
 enum {
-    MAX_BODY = 512, /* expressions of an operation that grows by fusion: keeps copying and code generation linear */
-    MAX_FORM = 12,  /* terms of a linear form */
-    MAX_FACTS = 64, /* facts in force at once */
-    MAX_ROUNDS = 8, /* of fusion; two or three suffice, the rest is for long diamonds */
-    SPECULATE = 64, /* work of a branch that may run where it is not taken, so that both become one select */
-    VIEW = 4,       /* work of one load */
-    TRIVIAL = 12,   /* work not worth a place in memory, whatever happens to it: a product of two loads */
-    CHEAP = 20,     /* work that may be done at each of several uses, over the same points */
+    MAX_BODY = 512,  /* expressions of an operation that grows by fusion: keeps copying and code generation linear */
+    MAX_FORM = 12,   /* terms of a linear form */
+    MAX_FACTS = 64,  /* facts in force at once */
+    MAX_ROUNDS = 8,  /* of fusion; two or three suffice, the rest is for long diamonds */
+    SPECULATE = 64,  /* work of a branch that may run where it is not taken, so that both become one select */
+    VIEW = 4,        /* work of one load */
+    TRIVIAL = 12,    /* work not worth a place in memory, whatever happens to it: a product of two loads */
+    CHEAP = 20,      /* work that may be done at each of several uses, over the same points */
+    REFERENCE = 128, /* work of finding an element of a row that is referred to: bounded, as a copy of rows is not */
+    SHORT_ROW = 8,   /* elements of a row that is copied like a scalar: hardly more than its index */
 };
 
 /* ---- linear forms ---- */
@@ -71,6 +73,7 @@ typedef struct rewrite {
     uint64_t *op_hash;                  /* per new op */
     uint32_t *next_equal, *heads_equal; /* chains of new ops by hash */
     uint64_t *work;                     /* per value: of its expression in its producer */
+    bool *refers;                       /* per value: it only refers to rows of others (fuse_refers) */
     loom_lop_id *maker;                 /* per value: new COMPUTE operation that makes it, or LOOM_NONE */
     const loom_lop_id *loop_of_old;     /* per old op: innermost LOOP around, or LOOM_NONE */
     loom_lop_id *loop_of_new;           /* per new op: the same, by old number */
@@ -125,9 +128,14 @@ bool fuse_load_in_range(const rewrite *r, loom_lvalue_id value, const loom_lexpr
 /* A block of the old tables as a block of its own, with the wanted results (NULL: all). */
 void fuse_copy_body(rewrite *r, loom_lblock_id block, const bool *wanted, loom_lblock_id *made);
 uint64_t fuse_work_of(const loom_lexpr *e); /* in halves of a floating-point addition */
+/* Per expression of the new block, whether the result or an effect needs it. */
+const bool *fuse_needed(const rewrite *r, loom_lblock_id block, uint32_t result);
 uint64_t fuse_result_work(const rewrite *r, loom_lblock_id block, uint32_t result);
 
 /* rules.c */
+/* Whether a result of the COMPUTE may be larger than all that its elements are taken from: rows chosen by an index,
+ * slices, repeated rows. Nothing bounds the size of such a copy but what the indices ask for. */
+bool fuse_refers(const rewrite *r, const loom_lop *o, uint32_t result);
 bool fuse_may_inline(const rewrite *r, loom_lvalue_id value, loom_lop_id maker, const loom_lexpr_id *index);
 
 /* uses.c */

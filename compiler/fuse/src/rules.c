@@ -2,11 +2,24 @@
  *
  * Let w be the work of the body for that result. Taking it is free where it leaves no more evaluations than the
  * producer's own points: its results are loaded at one point only, and that point runs over the producer's space once
- * (*covered*: each axis of the consumer moves an index). Else it repeats work, which pays where w is small: nothing but
- * constants and axes           always needed in memory anyway                  if w is that of one load (a view) one
- * point, covered                       always, up to a limit in size across an added axis, a loop, a gather   if w is
- * trivial several points, each covered             if w is cheap So an exponential is never repeated over the footprint
- * of a patch, while views, index arithmetic and fills vanish.
+ * (*covered*: each axis of the consumer moves an index). Else it repeats work, which pays where w is small:
+ *
+ *  - always, if there is nothing but constants and axes;
+ *  - needed in memory anyway: if w is that of one load (a view);
+ *  - one point, covered: always, up to a limit in size;
+ *  - rows that are referred to: if w is that of finding an element;
+ *  - across an added axis, a loop, a gather: if w is trivial;
+ *  - several points, each covered: if w is cheap.
+ *
+ * So an exponential is never repeated over the footprint of a patch, while views, index arithmetic and fills vanish.
+ *
+ * REFERENCES. Rows chosen by an index, slices and repeated rows may be much larger than what they are made of: a
+ * hundred thousand rows that are one row of a million elements. Where they are not copied the indices stay, one for
+ * each row (the starts of papers/003, section 7), and an element is found when it is used:
+ *
+ *     yss = map (\i -> xss[i]) is;  map (\ys -> ys[0] + sum ys) yss   ->   xss[is[i], 0] and xss[is[i], j]
+ *
+ * They are made dense in memory only for those who need that: a result, a transform, the state of a loop.
  */
 #include "rewrite.h"
 
@@ -65,18 +78,59 @@ static uint64_t covers_split(const rewrite *r, loom_lexpr_id x, loom_lexpr_id y)
     return loom_lifted_arg(r->l, a, 1) == loom_lifted_arg(r->l, b, 1) ? covers(r, loom_lifted_arg(r->l, a, 0), 8) : 0;
 }
 
-static bool is_covered(const rewrite *r, const loom_lexpr_id *index, uint32_t n) {
+static uint64_t covered_axes(const rewrite *r, const loom_lexpr_id *index, uint32_t n) {
     uint64_t covered = 0;
     for (uint32_t i = 0; i < n; i++) {
         covered |= covers(r, index[i], 8);
         if (i + 1 < n) covered |= covers_split(r, index[i], index[i + 1]);
     }
-    for (uint32_t i = 0; i < r->op->n_axes; i++) {
-        const loom_axis *a = &r->l->axes[r->op->axes[i]];
-        if (i == r->skipped_axis || (a->kind == LOOM_AXIS_CONST && a->extent == 1)) continue;
-        if (!(covered & bit(i))) return false;
+    return covered;
+}
+
+/* Axes with more than one point. */
+static uint64_t long_axes(const rewrite *r, const loom_lop *o, uint32_t skipped) {
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < o->n_axes; i++) {
+        const loom_axis *a = &r->l->axes[o->axes[i]];
+        if (i != skipped && (a->kind != LOOM_AXIS_CONST || a->extent != 1)) mask |= bit(i);
     }
-    return true;
+    return mask;
+}
+
+static bool is_covered(const rewrite *r, const loom_lexpr_id *index, uint32_t n) {
+    return !(long_axes(r, r->op, r->skipped_axis) & ~covered_axes(r, index, n));
+}
+
+static bool is_arithmetic(const loom_lexpr *e) {
+    return e->kind == LOOM_LX_PRIM && e->prim != LOOM_PRIM_SELECT &&
+           (loom_dtype_is_float(e->dtype) || loom_dtype_is_complex(e->dtype));
+}
+
+/* The axes without those of short rows, whose copies are bounded by the number of rows. */
+static uint64_t without_short_rows(const rewrite *r, const loom_lop *o, uint64_t axes) {
+    int64_t elements = 1;
+    for (uint32_t i = o->n_axes; i > 0; i--) {
+        const loom_axis *a = &r->l->axes[o->axes[i - 1]];
+        if (a->kind != LOOM_AXIS_CONST || a->extent > SHORT_ROW / elements) break;
+        axes &= ~bit(i - 1);
+        elements *= a->extent > 0 ? a->extent : 1;
+    }
+    return axes;
+}
+
+bool fuse_refers(const rewrite *r, const loom_lop *o, uint32_t result) {
+    const loom_lblock b = r->l->blocks[o->body];
+    const bool *needed = fuse_needed(r, o->body, result);
+    uint64_t axes = without_short_rows(r, o, long_axes(r, o, LOOM_NONE)), work = 0, arithmetic = 0;
+    for (loom_lexpr_id i = b.first; i < b.end; i++) {
+        const loom_lexpr *e = &r->l->exprs[i];
+        if (!needed[i - b.first]) continue;
+        work += fuse_work_of(e);
+        if (is_arithmetic(e)) arithmetic += fuse_work_of(e);
+        if (e->kind != LOOM_LX_LOAD) continue;
+        if (!(axes & ~covered_axes(r, &r->l->args[e->first_arg], r->l->values[e->aux].n_axes))) return false;
+    }
+    return (axes & (axes - 1)) && work <= REFERENCE && arithmetic <= TRIVIAL;
 }
 
 static bool any_held(const rewrite *r, const loom_lop *p) {
@@ -93,6 +147,7 @@ bool fuse_may_inline(const rewrite *r, loom_lvalue_id value, loom_lop_id maker, 
     if (work == 0) return true;
     if (r->held[value]) return work <= VIEW;
     if (r->body_size + (b->end - b->first) > MAX_BODY) return false;
+    if (r->refers[value]) return true;
     bool other_loop = r->loop_of_old[r->op_id] != r->loop_of_new[maker];
     bool once = r->loops == 0 && !other_loop && is_covered(r, index, p->n_axes);
     if (once && r->points[r->old_number[maker]] == 1 && !any_held(r, p)) return true;

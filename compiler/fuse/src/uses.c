@@ -111,6 +111,7 @@ static void use_op(walk *w, loom_lop_id id) {
         use_value(w, o->initial[i], true);
         use_value(w, o->next[i], true);
     }
+    for (uint32_t i = 0; i < o->n_collected; i++) use_value(w, o->collected[i], true);
     if (o->test != LOOM_NONE) use_value(w, o->test, true);
     use_block(w, id, o->body);
     use_block(w, id, o->ne);

@@ -118,6 +118,28 @@ LOOM_TEST(structure, several_consumers) {
     loom_arena_destroy(arena);
 }
 
+/* Squares are products, of floats and integers; other powers are not. */
+LOOM_TEST(structure, squares) {
+    loom_arena *arena;
+    loom_lifted *l =
+        weft_lifted(&(weft_case){.name = "squares",
+                                 .text = "entry main (a: []f64) (b: []f32) (c: []i32) : ([]f64, []f32, []i32) =\n"
+                                         "  (map (** 2) a, map (** 2) b, map (** 2) c)",
+                                 .arguments = {"f64 9", "f32 9", "i32 9"},
+                                 .tolerance = 1e-12},
+                    &arena);
+    for (uint32_t i = 0; i < l->n_ops; i++) LOOM_CHECK(!names_prim(l, &l->ops[i], LOOM_PRIM_POW));
+    loom_arena_destroy(arena);
+    l = weft_lifted(
+        &(weft_case){.name = "cubes",
+                     .text = "entry main (a: []f64) (k: f64) : ([]f64, []f64) = (map (** 3) a, map (** k) a)",
+                     .arguments = {"f64 9", "f64 = 2"},
+                     .tolerance = 1e-12},
+        &arena);
+    LOOM_CHECK(names_prim(l, &l->ops[0], LOOM_PRIM_POW));
+    loom_arena_destroy(arena);
+}
+
 /* Equal computations, far apart in the text, are one. */
 LOOM_TEST(structure, equal_operations) {
     loom_arena *arena;
@@ -131,6 +153,81 @@ LOOM_TEST(structure, equal_operations) {
         &arena);
     LOOM_CHECK_EQ_INT(weft_count(l, LOOM_LO_REDUCE), 1);
     loom_arena_destroy(arena);
+}
+
+static uint32_t largest_result(const loom_lifted *l) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < l->n_ops; i++) {
+        for (uint32_t k = 0; k < l->ops[i].n_results; k++) {
+            uint32_t n = l->values[l->ops[i].results[k]].n_axes;
+            if (n > most) most = n;
+        }
+    }
+    return most;
+}
+
+/* Rows that are chosen, cut, joined and repeated are referred to by each of those who use them: nothing with an axis
+ * for the elements of such rows is left. */
+LOOM_TEST(structure, rows_are_referred_to) {
+    static const char *const texts[] = {
+        "let yss = map (\\i -> xss[i]) is in map (\\ys -> ys[0] + sum ys) yss",
+        "let yss = gather (gather xss is) (reverse (iota (length is))) in map (\\ys -> ys[0] * maximum ys) yss",
+        "let yss = map (\\i -> if i > 0 then xss[i] else xss[1]) is in map (\\ys -> ys[0] * maximum ys) yss",
+        "let yss = map (\\i -> xss[1][i:]) is in map (\\ys -> if length ys > 0 then ys[0] + sum ys else 0) yss",
+        "let yss = gather xss is ++ replicate 3 xss[1] in map (\\ys -> ys[0] + sum ys) yss",
+        "map (\\i -> let ys = xss[i] in loop s = 0 for k < length ys do s + ys[k] * ys[0]) is",
+        "let yss = map reverse (gather xss is) in map (\\ys -> ys[0] + sum ys) yss",
+    };
+    for (uint32_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        for (uint32_t irregular = 0; irregular < 2; irregular++) {
+            loom_arena *arena;
+            char *text = NULL;
+            LOOM_CHECK(asprintf(&text, "entry main (xss: [][]f64) (is: []i64) : []f64 = %s", texts[k]) > 0);
+            loom_lifted *l = weft_lifted(
+                &(weft_case){.name = "references",
+                             .text = text,
+                             .arguments = {irregular ? "f64 3x[12 14 13]" : "f64 3x14", "i64 9 = 0 1 2 2 1 0 0 2 1"},
+                             .tolerance = 1e-12},
+                &arena);
+            if (largest_result(l) > 1) loom_test_fail(__FILE__, __LINE__, "rows are copied: %s", texts[k]);
+            loom_arena_destroy(arena);
+            free(text);
+        }
+    }
+}
+
+/* Rows of a few numbers are copied, like numbers. */
+LOOM_TEST(structure, short_rows_are_copied) {
+    loom_arena *arena;
+    loom_lifted *l = weft_lifted(
+        &(weft_case){.name = "short",
+                     .text = "entry main (xss: [][]f64) (is: []i64) : []f64 =\n"
+                             "  let yss = gather (gather xss is) is in map (\\ys -> ys[0] * ys[1] + maximum ys) yss",
+                     .arguments = {"f64 3x3", "i64 9 = 0 1 2 2 1 0 0 2 1"},
+                     .tolerance = 1e-12},
+        &arena);
+    LOOM_CHECK_EQ_INT(largest_result(l), 2);
+    loom_arena_destroy(arena);
+}
+
+/* What costs more than finding an element is computed once for each, and kept: here over (i, j). */
+LOOM_TEST(structure, results_are_kept) {
+    static const char *const texts[] = {
+        "let yss = map (\\x -> map (\\y -> f64.exp (x * y)) xs) xs in map (\\ys -> ys[0] + sum ys) yss",
+        "let yss = map (\\y -> map (\\x -> f64.exp (x + y)) xs) xs in map2 (\\ys i -> ys[i] * maximum ys) yss is",
+    };
+    for (uint32_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        loom_arena *arena;
+        char *text = NULL;
+        LOOM_CHECK(asprintf(&text, "entry main (xs: []f64) (is: []i64) : []f64 = %s", texts[k]) > 0);
+        loom_lifted *l = weft_lifted(
+            &(weft_case){
+                .name = "kept", .text = text, .arguments = {"f64 9", "i64 9 = 0 1 2 2 1 0 0 2 1"}, .tolerance = 1e-12},
+            &arena);
+        LOOM_CHECK_EQ_INT(largest_result(l), 2);
+        loom_arena_destroy(arena);
+        free(text);
+    }
 }
 
 static char *long_program(uint32_t n, const char *step) {

@@ -115,6 +115,7 @@ loom_lop_id loom_lifted_op(loom_lifted *l, loom_lop op) {
     op.initial = copy(l, op.initial, op.n_states, sizeof *op.initial);
     op.state = copy(l, op.state, op.n_states, sizeof *op.state);
     op.next = copy(l, op.next, op.n_states, sizeof *op.next);
+    op.collected = copy(l, op.collected, op.n_collected, sizeof *op.collected);
     op.then_results = op.then_results ? copy(l, op.then_results, op.n_results, sizeof *op.then_results) : NULL;
     op.else_results = op.else_results ? copy(l, op.else_results, op.n_results, sizeof *op.else_results) : NULL;
     for (uint32_t i = 0; i < op.n_results; i++) l->values[op.results[i]].op = l->n_ops;

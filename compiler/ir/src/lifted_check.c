@@ -364,15 +364,51 @@ static void forget(checker *c, loom_lop_id first, loom_lop_id end) {
     }
 }
 
+/* Axes of a state's initial, next or last value: as the state's, with `values` in place of states. */
+static bool same_axis(const checker *c, const loom_lop *o, loom_axis_id state, loom_axis_id id,
+                      const loom_lvalue_id *values, uint32_t before) {
+    const loom_axis *a = &c->l->axes[state], *b = &c->l->axes[id];
+    if (state == id) return true;
+    if (a->kind != LOOM_AXIS_SCALAR || b->kind != LOOM_AXIS_SCALAR) return false;
+    for (uint32_t i = 0; i < before; i++) {
+        if (o->state[i] == a->value) return values[i] == b->value;
+    }
+    return false;
+}
+
+static bool check_state(checker *c, const loom_lop *o, uint32_t i, const loom_lvalue_id *values) {
+    NEED(values[i] < c->l->n_values && o->state[i] < c->l->n_values, "a state that is not there");
+    const loom_lvalue *s = &c->l->values[o->state[i]], *v = &c->l->values[values[i]];
+    NEED(v->dtype == s->dtype && v->n_axes == s->n_axes, "v%" PRIu32 " has another form than its state", values[i]);
+    for (uint32_t k = 0; k < s->n_axes; k++) {
+        NEED(same_axis(c, o, s->axes[k], v->axes[k], values, i), "v%" PRIu32 " has other axes than its state",
+             values[i]);
+    }
+    return true;
+}
+
+/* What comes together turn by turn has the form of what a turn gives, but for the outermost axis. */
+static bool check_collected(checker *c, const loom_lop *o) {
+    for (uint32_t i = 0; i < o->n_collected; i++) {
+        if (!check_used(c, o->collected[i], "collected")) return false;
+        const loom_lvalue *v = &c->l->values[o->collected[i]], *r = &c->l->values[o->results[o->n_states + i]];
+        NEED(v->dtype == r->dtype && v->n_axes == r->n_axes && v->n_axes >= 1 &&
+                 memcmp(v->axes + 1, r->axes + 1, (v->n_axes - 1) * sizeof *v->axes) == 0 &&
+                 !loom_lifted_any_segmented(c->l, v->n_axes, v->axes),
+             "v%" PRIu32 " is collected in another form", o->collected[i]);
+    }
+    return true;
+}
+
 static bool check_loop(checker *c, loom_lop_id id, const loom_lop *o) {
     NEED(o->inner_first <= o->inner_end && o->inner_end == id, "a loop whose operations do not stand before it");
-    NEED(o->n_results == o->n_states && o->n_args <= 1 && (o->n_args == 1 || o->test != LOOM_NONE),
+    NEED(o->n_results == o->n_states + o->n_collected && o->n_args <= 1 && (o->n_args == 1 || o->test != LOOM_NONE),
          "a loop of another form");
     if (o->n_args && !check_used(c, o->args[0], "count")) return false;
     for (uint32_t i = 0; i < o->n_states; i++) {
         if (!check_used(c, o->initial[i], "initial state")) return false;
         NEED(o->state[i] < c->l->n_values && c->l->values[o->state[i]].source == LOOM_LV_STATE, "a state that is none");
-        if (!same_form(c, o->initial[i], o->state[i]) || !same_form(c, o->results[i], o->state[i])) return false;
+        if (!check_state(c, o, i, o->initial) || !check_state(c, o, i, o->results)) return false;
         c->defined[o->state[i]] = true;
     }
     if (o->counter != LOOM_NONE) c->defined[o->counter] = true;
@@ -380,8 +416,9 @@ static bool check_loop(checker *c, loom_lop_id id, const loom_lop *o) {
     c->op = id;
     if (o->test != LOOM_NONE && !check_used(c, o->test, "test")) return false;
     for (uint32_t i = 0; i < o->n_states; i++) {
-        if (!check_used(c, o->next[i], "next state") || !same_form(c, o->next[i], o->state[i])) return false;
+        if (!check_used(c, o->next[i], "next state") || !check_state(c, o, i, o->next)) return false;
     }
+    if (!check_collected(c, o)) return false;
     for (uint32_t i = 0; i < o->n_states; i++) c->defined[o->state[i]] = false;
     if (o->counter != LOOM_NONE) c->defined[o->counter] = false;
     forget(c, o->inner_first, o->inner_end);
@@ -448,7 +485,7 @@ static bool check_blank(checker *c, const loom_lop *o) {
 }
 
 static bool check_dense(checker *c, const loom_lop *o, const loom_lvalue *v, loom_dtype t) {
-    NEED(loom_lifted_any_segmented(c->l, o->n_axes, o->axes), "a regular operation under other axes");
+    NEED(o->n_axes, "an operation without axes under others");
     NEED(v->dtype == t, "a result of another type than its expression");
     for (uint32_t i = 0; i < v->n_axes; i++) {
         if (!check_axis(c, v->axes[i])) return false;

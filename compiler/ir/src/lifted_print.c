@@ -210,6 +210,12 @@ static void print_loop(printer *w, const loom_lop *o, uint32_t depth) {
         print_value(w, o->state[i]);
         fprintf(w->to, " from v%" PRIu32 " next v%" PRIu32 "\n", o->initial[i], o->next[i]);
     }
+    if (o->n_collected) {
+        indent(w, depth);
+        fputs("collects ", w->to);
+        print_ids(w, 'v', o->collected, o->n_collected);
+        fputc('\n', w->to);
+    }
     if (o->counter != LOOM_NONE) {
         indent(w, depth);
         fprintf(w->to, "counter v%" PRIu32 "\n", o->counter);

@@ -127,6 +127,10 @@ bool loom_type_has_seq(const loom_program *p, loom_type_id type) {
     return loom_type_facts_of(p, type)->has_seq;
 }
 
+uint32_t loom_type_levels(const loom_program *p, loom_type_id type) {
+    return loom_type_facts_of(p, type)->levels;
+}
+
 /* Types from outside may be trees of 2^64 parts; nobody reads more than this. Test: ir_type/long_text. */
 #define LOOM_MAX_TYPE_TEXT 4000
 

@@ -146,6 +146,107 @@ WRONG(block_beyond, l->blocks[l->ops[s.compute].body].end = 999)
 WRONG(output_not_made, ((loom_lvalue_id *)(uintptr_t)l->outputs[0].values)[0] = 77)
 WRONG(loop_that_holds_itself, l->ops[s.reduce].kind = LOOM_LO_LOOP; l->ops[s.reduce].inner_end = 1)
 
+/* ---- loops whose states change their size ---- */
+
+typedef struct shrinking {
+    loom_arena *arena;
+    loom_lifted *l;
+    loom_lvalue_id *next, *results, *collected;
+    loom_lop_id loop;
+    loom_axis_id turning;
+} shrinking;
+
+static loom_lvalue_id i64_over(loom_lifted *l, loom_lsource source, uint32_t n_axes, const loom_axis_id *axes) {
+    return loom_lifted_value(
+        l, (loom_lvalue){.dtype = LOOM_I64, .source = source, .n_axes = n_axes, .axes = axes, .op = l->n_ops});
+}
+
+static loom_axis_id as_many_as(loom_lifted *l, loom_lvalue_id count) {
+    return loom_lifted_axis(l, (loom_axis){.kind = LOOM_AXIS_SCALAR, .value = count});
+}
+
+/* A constant at each point of the axes. */
+static loom_lvalue_id constant_over(loom_lifted *l, uint32_t n_axes, const loom_axis_id *axes, bool inner) {
+    loom_lexpr_id e = loom_lifted_expr(
+        l, (loom_lexpr){.kind = LOOM_LX_CONST, .dtype = LOOM_I64, .site = LOOM_NONE, .imm = {.i = 3}}, NULL, 0);
+    loom_lvalue_id value = i64_over(l, LOOM_LV_OP, n_axes, axes);
+    loom_lop op = {.kind = LOOM_LO_COMPUTE,
+                   .n_axes = n_axes,
+                   .axes = axes,
+                   .n_results = 1,
+                   .results = &value,
+                   .output = LOOM_NONE,
+                   .combine = LOOM_NONE,
+                   .ne = LOOM_NONE,
+                   .inner = inner,
+                   .site = LOOM_NONE};
+    op.body = loom_lifted_block(l, e, 0, NULL, 1, &e);
+    loom_lifted_op(l, op);
+    return value;
+}
+
+/* k = 3, x over k; three times: k' = 3, x' over k', which is collected too. */
+static shrinking make_shrinking(void) {
+    shrinking s = {.arena = loom_arena_create(0)};
+    loom_lifted *l = s.l = loom_lifted_create(s.arena, NULL);
+    loom_lvalue_id *initial = LOOM_NEW_ARRAY(s.arena, loom_lvalue_id, 2),
+                   *state = LOOM_NEW_ARRAY(s.arena, loom_lvalue_id, 2);
+    s.next = LOOM_NEW_ARRAY(s.arena, loom_lvalue_id, 2);
+    s.results = LOOM_NEW_ARRAY(s.arena, loom_lvalue_id, 3);
+    initial[0] = constant_over(l, 0, NULL, false);
+    loom_axis_id axis = as_many_as(l, initial[0]), nine = loom_lifted_const_axis(l, 9);
+    initial[1] = constant_over(l, 1, &axis, false);
+    loom_lop op = {.kind = LOOM_LO_LOOP,
+                   .n_args = 1,
+                   .args = initial,
+                   .body = LOOM_NONE,
+                   .combine = LOOM_NONE,
+                   .ne = LOOM_NONE,
+                   .output = LOOM_NONE,
+                   .counter = LOOM_NONE,
+                   .test = LOOM_NONE,
+                   .site = LOOM_NONE,
+                   .inner_first = l->n_ops};
+    state[0] = i64_over(l, LOOM_LV_STATE, 0, NULL);
+    s.turning = as_many_as(l, state[0]);
+    state[1] = i64_over(l, LOOM_LV_STATE, 1, &s.turning);
+    s.next[0] = constant_over(l, 0, NULL, true);
+    axis = as_many_as(l, s.next[0]);
+    s.next[1] = constant_over(l, 1, &axis, true);
+    s.results[0] = i64_over(l, LOOM_LV_OP, 0, NULL);
+    axis = as_many_as(l, s.results[0]);
+    s.results[1] = i64_over(l, LOOM_LV_OP, 1, &axis);
+    s.results[2] = i64_over(l, LOOM_LV_OP, 1, &nine);
+    op.n_results = 3;
+    op.results = s.results;
+    op.n_states = 2;
+    op.initial = initial;
+    op.state = state;
+    op.next = s.next;
+    op.n_collected = 1;
+    op.collected = &s.next[1];
+    op.inner_end = l->n_ops;
+    s.loop = loom_lifted_op(l, op);
+    return s;
+}
+
+#define WRONG_SIZES(name, change)                                                                                      \
+    LOOM_TEST(lifted, name) {                                                                                          \
+        shrinking s = make_shrinking();                                                                                \
+        loom_lifted *l = s.l;                                                                                          \
+        LOOM_OK(loom_lifted_check(l));                                                                                 \
+        change;                                                                                                        \
+        LOOM_FAILS(loom_lifted_check(l), LOOM_E_INTERNAL);                                                             \
+        loom_arena_destroy(s.arena);                                                                                   \
+    }
+
+WRONG_SIZES(next_state_of_the_old_size, l->values[s.next[1]].axes = &s.turning)
+WRONG_SIZES(last_state_of_another_size, l->values[s.results[1]].axes = l->values[s.results[2]].axes)
+WRONG_SIZES(collected_in_another_rank, l->values[s.results[2]].n_axes = 0)
+WRONG_SIZES(collected_of_another_type, l->values[s.results[2]].dtype = LOOM_F64)
+WRONG_SIZES(collected_without_result, l->ops[s.loop].n_results = 2)
+WRONG_SIZES(collected_before_it_is_made, ((loom_lvalue_id *)(uintptr_t)l->ops[s.loop].collected)[0] = s.results[0])
+
 /* ---- rows that differ in length ---- */
 
 typedef struct segments {

@@ -137,6 +137,20 @@ static bool same_extents(const loom_plan *p, uint32_t a, uint32_t b) {
            (x->n_extents == 0 || memcmp(x->extents, y->extents, x->n_extents * sizeof *x->extents) == 0);
 }
 
+/* States of loops may change their size: an extent that a kernel computes may stand for another one. */
+static bool may_agree(const loom_plan *p, uint32_t a, uint32_t b) {
+    return a == b || (p->extents[a].kind == LOOM_EXTENT_SCALAR && p->extents[b].kind == LOOM_EXTENT_SCALAR);
+}
+
+static bool may_hold(const loom_plan *p, uint32_t a, uint32_t b, uint32_t from) {
+    const loom_plan_buffer *x = &p->buffers[a], *y = &p->buffers[b];
+    if (x->dtype != y->dtype || x->offsets != y->offsets || x->n_extents != y->n_extents) return false;
+    for (uint32_t i = from; i < x->n_extents; i++) {
+        if (!may_agree(p, x->extents[i], y->extents[i])) return false;
+    }
+    return true;
+}
+
 static bool alike(const loom_plan *p, uint32_t a, uint32_t b) {
     return p->buffers[a].dtype == p->buffers[b].dtype && p->buffers[a].offsets == p->buffers[b].offsets &&
            same_extents(p, a, b);
@@ -279,11 +293,18 @@ static loom_status *check_action(checker *c, uint32_t a, uint32_t end, uint32_t 
     case LOOM_ACT_SWAP:
         LOOM_TRY(check_buffer(c, a, action->buffer));
         LOOM_TRY(check_target(c, a, action->buffer2));
-        NEED(alike(p, action->buffer, action->buffer2), "action %u: buffers %u and %u are not alike", a, action->buffer,
-             action->buffer2);
+        NEED(may_hold(p, action->buffer, action->buffer2, 0), "action %u: buffers %u and %u are not alike", a,
+             action->buffer, action->buffer2);
         NEED(action->kind == LOOM_ACT_COPY || (is_allocated(p->buffers[action->buffer].storage) &&
                                                is_allocated(p->buffers[action->buffer2].storage)),
              "action %u: swaps what is not allocated", a);
+        return NULL;
+    case LOOM_ACT_APPEND:
+        LOOM_TRY(check_buffer(c, a, action->buffer));
+        LOOM_TRY(check_target(c, a, action->buffer2));
+        NEED(is_allocated(p->buffers[action->buffer2].storage) && p->buffers[action->buffer].n_extents >= 1 &&
+                 may_hold(p, action->buffer, action->buffer2, 1),
+             "action %u: buffer %u cannot be appended to buffer %u", a, action->buffer, action->buffer2);
         return NULL;
     case LOOM_ACT_FILL: return check_target(c, a, action->buffer);
     case LOOM_ACT_LOOP:

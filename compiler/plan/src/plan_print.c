@@ -49,9 +49,9 @@ static void print_permute(const loom_plan *p, const loom_plan_action *action, FI
 
 static void print_action(const loom_plan *p, const loom_plan_action *action, FILE *to) {
     static const char *const simple[] = {
-        [LOOM_ACT_ALLOC] = "alloc", [LOOM_ACT_FREE] = "free", [LOOM_ACT_COPY] = "copy",
-        [LOOM_ACT_FILL] = "fill",   [LOOM_ACT_SWAP] = "swap", [LOOM_ACT_BREAK] = "break unless",
-        [LOOM_ACT_IF] = "if"};
+        [LOOM_ACT_ALLOC] = "alloc", [LOOM_ACT_FREE] = "free",    [LOOM_ACT_COPY] = "copy",
+        [LOOM_ACT_FILL] = "fill",   [LOOM_ACT_SWAP] = "swap",    [LOOM_ACT_BREAK] = "break unless",
+        [LOOM_ACT_IF] = "if",       [LOOM_ACT_APPEND] = "append"};
     switch (action->kind) {
     case LOOM_ACT_KERNEL: print_kernel_action(p, action, to); break;
     case LOOM_ACT_REDUCE:
@@ -88,7 +88,8 @@ static void print_action(const loom_plan *p, const loom_plan_action *action, FIL
     default:
         fputs(simple[action->kind], to);
         print_buffer_name(p, action->buffer, to);
-        if (action->kind == LOOM_ACT_COPY || action->kind == LOOM_ACT_SWAP) print_buffer_name(p, action->buffer2, to);
+        bool pair = action->kind == LOOM_ACT_COPY || action->kind == LOOM_ACT_SWAP || action->kind == LOOM_ACT_APPEND;
+        if (pair) print_buffer_name(p, action->buffer2, to);
     }
     if (action->label) fprintf(to, "  -- %s", action->label);
     fputc('\n', to);

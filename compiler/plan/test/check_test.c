@@ -89,6 +89,25 @@ LOOM_TEST(plan_check, segments) {
     REFUSED((buffers[2].extents = rows)); /* a target */
 }
 
+/* What turns give, one behind the other: buffer 7's elements behind those of the grid's rows. */
+static void append_columns(loom_plan_action *actions, loom_plan_buffer *buffers) {
+    buffers[3].dtype = LOOM_F32;
+    actions[4] = (loom_plan_action){.kind = LOOM_ACT_APPEND, .buffer = 0, .buffer2 = 3};
+    static const uint32_t extents[] = {1, 2};
+    buffers[3].extents = extents;
+}
+
+LOOM_TEST(plan_check, appends) {
+    static const uint32_t wide[] = {1, 1};
+    REFUSED_OF(append_columns(actions, buffers), actions[4].buffer = 8);
+    REFUSED_OF(append_columns(actions, buffers), actions[4].buffer2 = 8);
+    REFUSED_OF(append_columns(actions, buffers), actions[4].buffer2 = 0);          /* comes from outside */
+    REFUSED_OF(append_columns(actions, buffers), actions[4].buffer = 4);           /* of another type */
+    REFUSED_OF(append_columns(actions, buffers), buffers[3].extents = wide);       /* of another size */
+    REFUSED_OF(append_columns(actions, buffers), buffers[3].n_extents = 1);        /* of another rank */
+    REFUSED_OF(append_columns(actions, buffers), actions[4].kind = LOOM_ACT_COPY); /* the outermost extent counts */
+}
+
 /* An output of rows: its lengths are computed, and must be there at the end. */
 static void put_rows_out(loom_plan_action *actions, loom_plan_buffer *buffers, loom_plan_output *outputs) {
     static const uint32_t rows[] = {0, 3};

@@ -38,6 +38,7 @@ bool loom_schedule_diagonal(const loom_lifted *l, loom_lop_id id) {
     if (!op->n_axes || l->axes[op->axes[0]].kind != LOOM_AXIS_CHUNK) return false;
     /* Strips have scratch of a size that is known for each element. */
     if (loom_lifted_any_segmented(l, op->n_axes, op->axes)) return false;
+    if (op->dense) return false; /* its results have no elements of the chunk */
     switch (op->kind) {
     case LOOM_LO_COMPUTE:
     case LOOM_LO_CHECK: return true;

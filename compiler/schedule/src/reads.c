@@ -33,6 +33,7 @@ void loom_lifted_reads(const loom_lifted *l, loom_lop_id id, void (*f)(void *, l
     case LOOM_LO_LOOP:
         value_reads(op->initial, op->n_states, f, context);
         value_reads(op->next, op->n_states, f, context);
+        value_reads(op->collected, op->n_collected, f, context);
         value_reads(&op->test, 1, f, context);
         return;
     case LOOM_LO_IF:

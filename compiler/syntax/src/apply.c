@@ -63,8 +63,8 @@ static syn_value *run_local(syn_elab *e, const syn_value *v) {
 static syn_value *run_def(syn_elab *e, const syn_value *v, loom_span span) {
     syn_value *result = loom_syn_call_def(e, v->decl, v->args, span);
     if (v->at != LOOM_DTYPES && result->kind == V_NODE) { /* i64.sum */
-        loom_syn_need_type(e, result->node->type, e->scalars[v->at], span, "`%s.%s`", loom_dtype_name(v->at),
-                           v->decl->name->text);
+        loom_syn_need_type(e, LOOM_W_AT_TYPE, result->node->type, e->scalars[v->at], span, "`%s.%s`",
+                           loom_dtype_name(v->at), v->decl->name->text);
     }
     return result;
 }
@@ -99,15 +99,17 @@ static syn_value *not_a_function(syn_elab *e, const syn_value *f, const syn_valu
         syn_ty *t = loom_syn_ty(f->node->type);
         /* A def that nobody calls is checked without its arguments: what it applies may be a function. */
         bool may_be = t->kind == TY_POISON || (t->kind == TY_VAR && !t->mask && e->frame->open);
-        if (!may_be) {
+        bool told = argument->kind == V_NODE && loom_syn_is_poison(argument->node->type);
+        if (!may_be && !told) {
             bool indexes = t->kind == TY_ARRAY && argument->kind == V_NODE && argument->node->op == LOOM_OP_ARRAY;
-            loom_syn_error(e, span,
+            loom_syn_error(e, LOOM_W_NOT_A_FUNCTION, span,
                            indexes ? "an index is written without the space: `xs[i]`"
                                    : "is an operator or a comma missing?",
                            "%s is not a function, but is given an argument", loom_syn_ty_text(e, t));
         }
     } else {
-        loom_syn_error(e, span, NULL, "a tuple or record is not a function, but is given an argument");
+        loom_syn_error(e, LOOM_W_NOT_A_FUNCTION, span, NULL,
+                       "a tuple or record is not a function, but is given an argument");
     }
     return loom_syn_node_value(e, loom_syn_poison(e, span));
 }
@@ -123,7 +125,8 @@ static syn_value *sign_argument(syn_elab *e, const syn_rt *signature, syn_value 
         return signed_argument;
     }
     if (argument->kind == V_NODE) {
-        loom_syn_need_type(e, argument->node->type, domain->ty, span, "argument of a function parameter");
+        loom_syn_need_type(e, LOOM_W_ARGUMENT, argument->node->type, domain->ty, span,
+                           "argument of a function parameter");
     }
     return argument;
 }
@@ -137,7 +140,7 @@ static syn_value *sign_result(syn_elab *e, const syn_rt *signature, syn_value *r
         return signed_result;
     }
     if (result->kind == V_NODE) {
-        loom_syn_need_type(e, result->node->type, signature->ty, span, "result of a function parameter");
+        loom_syn_need_type(e, LOOM_W_RESULT, result->node->type, signature->ty, span, "result of a function parameter");
     }
     return result;
 }
@@ -180,7 +183,7 @@ syn_value *loom_syn_call_named(syn_elab *e, const char *name, uint32_t n, syn_no
     syn_decl *d = loom_syn_intern(e->c, name, strlen(name))->value;
     while (d && !d->prelude) d = d->shadowed;
     if (!d || d->function->n_params != n) {
-        loom_syn_error(e, span, NULL, "the prelude has no `%s`", name);
+        loom_syn_error(e, LOOM_W_PRELUDE, span, NULL, "the prelude has no `%s`", name);
         return loom_syn_node_value(e, loom_syn_poison(e, span));
     }
     syn_value **values = LOOM_NEW_ARRAY(e->arena, syn_value *, n ? n : 1);

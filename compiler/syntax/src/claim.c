@@ -33,7 +33,8 @@ syn_size *loom_syn_dim_size(syn_elab *e, const syn_dim *dim, syn_env *scope) {
 }
 
 static syn_node *dim_value(syn_elab *e, const syn_dim *dim, const syn_exp *exp, syn_env *scope) {
-    if (++e->depth > LOOM_SYN_MAX_RECURSION) loom_syn_limit(e, exp->span, "a size of too many parts");
+    if (++e->depth > LOOM_SYN_MAX_RECURSION)
+        loom_syn_limit(e, LOOM_W_SIZE_PARTS, exp->span, "name it first: `let n = ...`", "a size of too many parts");
     syn_node *n = NULL;
     bool sum = exp->kind == E_BINARY && !exp->flag && (strchr("+-*", exp->name->text[0]) && exp->name->length == 1);
     if (exp->kind == E_NAME) {
@@ -42,12 +43,12 @@ static syn_node *dim_value(syn_elab *e, const syn_dim *dim, const syn_exp *exp, 
             n = given->exp ? dim_value(e, given, given->exp, scope) : NULL;
         else
             n = loom_syn_i64_of(
-                e,
+                e, LOOM_W_SIZE_FORM,
                 loom_syn_need_node(e, loom_syn_name(e, exp->name, dim->abbreviation ? NULL : scope, exp->span),
                                    exp->span, "a size"),
                 exp->span, "a size");
     } else if (exp->kind == E_INT && !exp->flag) {
-        if (exp->integer > INT64_MAX) loom_syn_error(e, exp->span, NULL, "a size beyond 63 bits");
+        if (exp->integer > INT64_MAX) loom_syn_error(e, LOOM_W_SIZE_FORM, exp->span, NULL, "a size beyond 63 bits");
         n = loom_syn_i64(e, (int64_t)(exp->integer & INT64_MAX), exp->span);
     } else if (sum) {
         syn_node *a = dim_value(e, dim, exp->a, scope), *b = dim_value(e, dim, exp->b, scope);
@@ -56,7 +57,8 @@ static syn_node *dim_value(syn_elab *e, const syn_dim *dim, const syn_exp *exp, 
                                                      : LOOM_PRIM_MUL;
         n = a && b ? loom_syn_prim(e, prim, e->scalars[LOOM_I64], 2, (syn_node *[]){a, b}, exp->span) : NULL;
     } else {
-        loom_syn_error(e, exp->span, "name it first: `let n = ...`", "a size is a name, a number, or + - * of those");
+        loom_syn_error(e, LOOM_W_SIZE_FORM, exp->span, "name it first: `let n = ...`",
+                       "a size is a name, a number, or + - * of those");
     }
     e->depth--;
     return n;
@@ -141,9 +143,22 @@ static void bind_level(syn_elab *e, const syn_rt *level, uint32_t depth, syn_nod
     size->binder = level;
 }
 
+/* What would give the sizes their values has been complained about: their uses are not. */
+static void bind_poison(syn_elab *e, const syn_rt *rt, syn_env *scope) {
+    loom_syn_step(e);
+    if (!rt->has_dims || rt->kind == RT_FUNCTION) return;
+    syn_size *size = rt->kind == RT_ARRAY ? loom_syn_dim_size(e, &rt->dim, scope) : NULL;
+    if (size && !size->node) size->node = loom_syn_poison(e, rt->span);
+    for (uint32_t i = 0; i < rt->n_items; i++) bind_poison(e, rt->items[i], scope);
+}
+
 static void bind_in(syn_elab *e, const syn_rt *rt, syn_node *node, syn_env *scope) {
     loom_syn_step(e);
-    if (!rt->has_dims || loom_syn_is_poison(node->type)) return;
+    if (!rt->has_dims) return;
+    if (loom_syn_is_poison(node->type)) {
+        bind_poison(e, rt, scope);
+        return;
+    }
     if (rt->kind == RT_TUPLE) {
         for (uint32_t i = 0; i < rt->n_items; i++) {
             if (rt->items[i]->has_dims) bind_in(e, rt->items[i], loom_syn_project(e, node, i, node->span), scope);
@@ -164,7 +179,8 @@ static void mark_in_seq(syn_elab *e, const syn_rt *rt, const void *sequence, syn
     if (size && !size->node) {
         if (size->sequence && size->sequence != sequence && !size->in_two) {
             size->in_two = true;
-            loom_syn_error(e, rt->span, "give the size as a parameter, `(n: i64)`, or leave it out of one of the types",
+            loom_syn_error(e, LOOM_W_SIZE_OF_STREAMS, rt->span,
+                           "give the size as a parameter, `(n: i64)`, or leave it out of one of the types",
                            "size `%s` is named by the elements of two sequences and by no array", size->name->text);
         }
         size->sequence = sequence;

@@ -94,7 +94,7 @@ static loom_status *count_errors(const loom_diagnostics *d) {
     loom_code code = LOOM_OK;
     for (size_t i = 0; i < d->count; i++) {
         if (d->at[i].warning) continue;
-        if (errors++ == 0) code = d->at[i].code;
+        if (errors++ == 0) code = loom_weft_error_entry(d->at[i].error)->code;
     }
     if (errors == 0) return NULL;
     return loom_error(code, "%zu error%s in the program", errors, errors == 1 ? "" : "s");
@@ -117,6 +117,20 @@ static void sort_diagnostics(loom_diagnostics *d) {
     }
 }
 
+/* The core's own limits are the text's fault, and are told at its place; all else that is wrong with it is ours. */
+static loom_status *check_core(compilation *k) {
+    loom_status *status = loom_program_check(k->program);
+    if (loom_status_code(status) != LOOM_E_LIMIT) {
+        return loom_status_note(status, "the front end made this program");
+    }
+    /* Without the node's number: the text knows of none. */
+    const char *message = loom_status_message(status), *node = strstr(message, "): ");
+    loom_syn_report(&k->context, LOOM_W_CORE, loom_status_span(status), NULL, "%s",
+                    strncmp(message, "core %", 6) == 0 && node ? node + 3 : message);
+    loom_status_free(status);
+    return count_errors(k->context.diagnostics);
+}
+
 static void run(compilation *k) {
     if (setjmp(k->limit)) return; /* the limit has been reported */
     read_all(k);
@@ -127,7 +141,8 @@ static loom_status *compile(compilation *k, loom_program **program) {
     jmp_buf *outer = loom_arena_set_guard(k->arena, &k->memory);
     if (setjmp(k->memory)) {
         loom_arena_set_guard(k->arena, outer);
-        return loom_error(LOOM_E_LIMIT, "the text expands to more than the memory for compiling holds");
+        return loom_error(LOOM_E_LIMIT, "the text expands to more than the memory for compiling holds [W%04u]",
+                          loom_weft_error_entry(LOOM_W_MEMORY)->number);
     }
     run(k);
     loom_status *status = NULL;
@@ -135,7 +150,7 @@ static loom_status *compile(compilation *k, loom_program **program) {
         sort_diagnostics(k->context.diagnostics);
         status = count_errors(k->context.diagnostics);
     } else {
-        status = loom_status_note(loom_program_check(k->program), "the front end made this program");
+        status = check_core(k);
         if (!status) *program = k->program;
     }
     loom_arena_set_guard(k->arena, outer);

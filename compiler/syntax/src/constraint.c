@@ -46,11 +46,12 @@ static bool try_field(syn_elab *e, syn_constraint *c) {
     if (t->kind == TY_VAR && !t->mask) return false;
     int place = loom_syn_find_field(t, c->name);
     if (place < 0) {
-        loom_syn_error_at(e, c->site, c->span, fields_text(e, t), "no field `%s` in %s", c->name->text,
+        loom_syn_error_at(e, LOOM_W_NO_FIELD, c->site, c->span, fields_text(e, t), "no field `%s` in %s", c->name->text,
                           loom_syn_ty_text(e, t));
         loom_syn_unify(e, c->b, e->poison);
     } else if (!loom_syn_unify(e, c->b, t->fields[place])) {
-        loom_syn_error_at(e, c->site, c->span, NULL, "field `%s` has type %s, but %s is needed", c->name->text,
+        loom_syn_error_at(e, LOOM_W_FIELD_TYPE, c->site, c->span, "convert it where it is used: `f64 r.x`",
+                          "field `%s` has type %s, but %s is needed", c->name->text,
                           loom_syn_ty_text(e, t->fields[place]), loom_syn_ty_text(e, c->b));
     }
     return true;
@@ -78,7 +79,7 @@ static bool try_real(syn_elab *e, syn_constraint *c) {
     bool possible =
         loom_syn_restrict(e, c->a, complex_of(mask_of(c->b))) && loom_syn_restrict(e, c->b, real_of(mask_of(c->a)));
     if (!possible) {
-        loom_syn_error_at(e, c->site, c->span, "the parts of a c64 are f32, those of a c128 f64",
+        loom_syn_error_at(e, LOOM_W_COMPLEX_PARTS, c->site, c->span, "the parts of a c64 are f32, those of a c128 f64",
                           "%s does not go with %s", loom_syn_ty_text(e, c->b), loom_syn_ty_text(e, c->a));
         return true;
     }
@@ -90,7 +91,7 @@ static bool try_abs(syn_elab *e, syn_constraint *c) {
     if (loom_syn_is_poison(c->a)) return loom_syn_unify(e, c->b, e->poison) || true;
     if (!(mask & SYN_COMPLEX)) {
         if (!loom_syn_unify(e, c->a, c->b)) {
-            loom_syn_error_at(e, c->site, c->span, NULL, "the absolute value of %s is not %s",
+            loom_syn_error_at(e, LOOM_W_COMPLEX_PARTS, c->site, c->span, NULL, "the absolute value of %s is not %s",
                               loom_syn_ty_text(e, c->a), loom_syn_ty_text(e, c->b));
         }
         return true;
@@ -106,7 +107,7 @@ static bool try_transform(syn_elab *e, syn_constraint *c) {
     if (leaf->kind == TY_POISON) return true;
     if (leaf->kind == TY_VAR && !leaf->mask) return false;
     if (rank == 0 || !loom_syn_restrict(e, leaf, SYN_COMPLEX)) {
-        loom_syn_error_at(e, c->site, c->span, "convert the elements: `map (map c128) xs`",
+        loom_syn_error_at(e, LOOM_W_TRANSFORM, c->site, c->span, "convert the elements: `map (map c128) xs`",
                           "a Fourier transform needs an array of complex numbers, found %s", loom_syn_ty_text(e, c->a));
     }
     return true;
@@ -132,8 +133,8 @@ static bool try_key(syn_elab *e, syn_constraint *c) {
     }
     bool scalar = t->kind == TY_VAR || t->kind == TY_SCALAR;
     if (!scalar || !loom_syn_restrict(e, t, SYN_REALS | SYN_BIT(LOOM_BOOL))) {
-        loom_syn_error_at(e, c->site, c->span, no_order_hint(t), "a key to sort by has no order: found %s",
-                          loom_syn_ty_text(e, t));
+        loom_syn_error_at(e, LOOM_W_KEY_ORDER, c->site, c->span, no_order_hint(t),
+                          "a key to sort by has no order: found %s", loom_syn_ty_text(e, t));
     }
     return true;
 }
@@ -187,11 +188,12 @@ void loom_syn_unsolved(syn_elab *e, syn_constraint *c) {
     if (c->done || loom_syn_try_constraint(e, c)) return;
     switch (c->kind) {
     case C_FIELD:
-        loom_syn_error_at(e, c->site, c->span, "annotate the parameter with its record type",
+        loom_syn_error_at(e, LOOM_W_OPEN_USE, c->site, c->span, "annotate the parameter with its record type",
                           "cannot tell which record `.%s` belongs to", c->name->text);
         return;
     case C_TRANSFORM:
-        loom_syn_error_at(e, c->site, c->span, "annotate the array", "cannot tell what is transformed");
+        loom_syn_error_at(e, LOOM_W_OPEN_USE, c->site, c->span, "annotate the array",
+                          "cannot tell what is transformed");
         return;
     default: return; /* defaults have settled numbers */
     }

@@ -74,17 +74,23 @@ static bool same_place(loom_span a, loom_span b) {
     return a.file == b.file && a.line == b.line && a.column == b.column;
 }
 
-void loom_syn_vreport(syn_context *c, loom_code code, bool warning, loom_span span, const char *hint,
-                      const char *format, va_list arguments) {
+void loom_syn_message(char text[LOOM_SYN_MAX_MESSAGE], const char *format, va_list arguments) {
+    int n = vsnprintf(text, LOOM_SYN_MAX_MESSAGE, format, arguments);
+    if (n >= LOOM_SYN_MAX_MESSAGE) memcpy(text + LOOM_SYN_MAX_MESSAGE - 4, "...", 4);
+}
+
+void loom_syn_vreport(syn_context *c, loom_weft_error error, loom_span span, const char *hint, const char *format,
+                      va_list arguments) {
+    bool warning = loom_weft_error_entry(error)->code == LOOM_OK;
     loom_diagnostics *d = c->diagnostics;
     if (!warning) d->any_error = true;
     if (d->count >= LOOM_MAX_DIAGNOSTICS) return;
-    char text[1024];
-    vsnprintf(text, sizeof text, format, arguments);
+    char text[LOOM_SYN_MAX_MESSAGE];
+    loom_syn_message(text, format, arguments);
     for (size_t i = 0; i < d->count; i++) {
         if (same_place(d->at[i].span, span) && strcmp(d->at[i].message, text) == 0) return;
     }
-    loom_diagnostic entry = {.code = code,
+    loom_diagnostic entry = {.error = error,
                              .warning = warning,
                              .span = span,
                              .message = loom_arena_strdup(c->arena, text),
@@ -97,9 +103,9 @@ void loom_syn_vreport(syn_context *c, loom_code code, bool warning, loom_span sp
     d->at[d->count++] = entry;
 }
 
-void loom_syn_report(syn_context *c, loom_code code, loom_span span, const char *hint, const char *format, ...) {
+void loom_syn_report(syn_context *c, loom_weft_error error, loom_span span, const char *hint, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    loom_syn_vreport(c, code, false, span, hint, format, arguments);
+    loom_syn_vreport(c, error, span, hint, format, arguments);
     va_end(arguments);
 }

@@ -44,10 +44,14 @@ static inline loom_span loom_syn_no_span(void) {
 loom_span loom_syn_join(loom_span from, loom_span to);
 
 /* Adds a diagnostic unless the same one (place and message) is there or the list is full. `hint` may be NULL. */
-void loom_syn_report(syn_context *context, loom_code code, loom_span span, const char *hint, const char *format, ...)
-    LOOM_PRINTF(5, 6);
-void loom_syn_vreport(syn_context *context, loom_code code, bool warning, loom_span span, const char *hint,
-                      const char *format, va_list arguments);
+void loom_syn_report(syn_context *context, loom_weft_error error, loom_span span, const char *hint, const char *format,
+                     ...) LOOM_PRINTF(5, 6);
+void loom_syn_vreport(syn_context *context, loom_weft_error error, loom_span span, const char *hint, const char *format,
+                      va_list arguments);
+
+/* Formats a message; where it is too long it ends in dots. */
+#define LOOM_SYN_MAX_MESSAGE 1024
+void loom_syn_message(char text[LOOM_SYN_MAX_MESSAGE], const char *format, va_list arguments);
 
 /* Copies diagnostics into the arena that `to` owns. */
 void loom_syn_keep_diagnostics(loom_diagnostics *to, const loom_diagnostics *from);

@@ -72,7 +72,8 @@ void loom_diagnostics_print(const loom_diagnostics *d, const loom_source_file *f
         } else if (entry->span.line) {
             fprintf(to, "prelude:%u:%u: ", entry->span.line, entry->span.column);
         }
-        fprintf(to, "%s: %s\n", entry->warning ? "warning" : "error", entry->message);
+        fprintf(to, "%s: %s [W%04u]\n", entry->warning ? "warning" : "error", entry->message,
+                loom_weft_error_entry(entry->error)->number);
         if (file) print_source(file, entry->span, to);
         if (entry->hint) fprintf(to, "    hint: %s\n", entry->hint);
     }

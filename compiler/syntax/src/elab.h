@@ -42,6 +42,9 @@ typedef struct syn_constraint syn_constraint;
 #define LOOM_SYN_MAX_LEAVES      4096u    /* scalars in one type: each becomes a column */
 #define LOOM_SYN_MAX_BODIES      (LOOM_MAX_BODY_NESTING - 8u)
 
+/* What helps where a small text expands to a large one. */
+#define LOOM_SYN_GROWTH_HINT "functions given to a def are expanded at each call: call fewer times, or use `loop`"
+
 /* ---- types as terms ---- */
 typedef enum syn_ty_kind {
     TY_VAR,
@@ -82,6 +85,7 @@ struct syn_ty {
     syn_mask mask;                      /* scalar types it may be; 0: any type */
     bool no_seq;                        /* may not become a sequence */
     uint8_t literal;                    /* 1: an integer literal has this type, 2: a float literal */
+    bool counter;                       /* a loop's counter has it: i64 where nothing else decides */
     syn_constraint *watch, **watch_end; /* constraints to look at again when it is bound */
 };
 
@@ -308,6 +312,7 @@ typedef struct syn_elab {
     syn_frame *frame;
     syn_body *body;
     syn_site *site;
+    loom_span at; /* of the expression or type being looked at: where a limit is met that has no place of its own */
     const syn_rt *expected; /* the annotation on the expression that comes next, for `unflatten xs` */
     uint32_t limit_decl;    /* names of top level are visible below this index */
     /* bookkeeping */

@@ -4,7 +4,9 @@
 
 void loom_syn_types_init(syn_elab *e);
 void loom_syn_step(syn_elab *e); /* counts work; gives up at the limit */
-_Noreturn void loom_syn_limit(syn_elab *e, loom_span span, const char *format, ...) LOOM_PRINTF(3, 4);
+/* Reports and gives the text up. */
+_Noreturn void loom_syn_limit(syn_elab *e, loom_weft_error error, loom_span span, const char *hint, const char *format,
+                              ...) LOOM_PRINTF(5, 6);
 
 syn_ty *loom_syn_ty_var(syn_elab *e, syn_mask mask); /* 0: any type */
 syn_ty *loom_syn_ty_array(syn_elab *e, syn_ty *element);

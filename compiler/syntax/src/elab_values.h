@@ -5,11 +5,13 @@
 
 /* ---- errors (report.c) ---- */
 /* A place inside the prelude is shown as the user's call that led there, with the prelude function's name. */
-void loom_syn_error(syn_elab *e, loom_span span, const char *hint, const char *format, ...) LOOM_PRINTF(4, 5);
-void loom_syn_error_at(syn_elab *e, const syn_site *site, loom_span span, const char *hint, const char *format, ...)
+void loom_syn_error(syn_elab *e, loom_weft_error error, loom_span span, const char *hint, const char *format, ...)
     LOOM_PRINTF(5, 6);
+void loom_syn_error_at(syn_elab *e, loom_weft_error error, const syn_site *site, loom_span span, const char *hint,
+                       const char *format, ...) LOOM_PRINTF(6, 7);
 /* What is no error, but surely not meant. Nothing where the place is not the user's. */
-void loom_syn_warn(syn_elab *e, loom_span span, const char *hint, const char *format, ...) LOOM_PRINTF(4, 5);
+void loom_syn_warn(syn_elab *e, loom_weft_error error, loom_span span, const char *hint, const char *format, ...)
+    LOOM_PRINTF(5, 6);
 /* The span a node is given: code expanded from the prelude stands where the user asked for it. */
 loom_span loom_syn_place(const syn_elab *e, loom_span span);
 /* Where a wrong argument is underlined: itself where the user's text has it, else the whole application. */
@@ -21,13 +23,13 @@ void loom_syn_found_no_array(syn_elab *e, loom_span span, const char *form, cons
 void loom_syn_found_seq(syn_elab *e, loom_span span, const char *name, uint32_t argument, syn_ty *found);
 /* Unifies; if that fails: "<what>: expected T, found U". */
 /* `hint` is for what the types alone do not tell. */
-bool loom_syn_need_type_hint(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *hint,
-                             const char *format, ...) LOOM_PRINTF(6, 7);
-bool loom_syn_need_type(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *format, ...)
-    LOOM_PRINTF(5, 6);
+bool loom_syn_need_type_hint(syn_elab *e, loom_weft_error error, syn_ty *found, syn_ty *expected, loom_span span,
+                             const char *hint, const char *format, ...) LOOM_PRINTF(7, 8);
+bool loom_syn_need_type(syn_elab *e, loom_weft_error error, syn_ty *found, syn_ty *expected, loom_span span,
+                        const char *format, ...) LOOM_PRINTF(6, 7);
 /* Restricts to a set of scalars; if that fails: "<what> needs a number, found U". */
-bool loom_syn_need_mask(syn_elab *e, syn_ty *found, syn_mask mask, loom_span span, const char *format, ...)
-    LOOM_PRINTF(5, 6);
+bool loom_syn_need_mask(syn_elab *e, loom_weft_error error, syn_ty *found, syn_mask mask, loom_span span,
+                        const char *format, ...) LOOM_PRINTF(6, 7);
 
 /* ---- nodes and bodies (node.c) ---- */
 syn_node *loom_syn_node(syn_elab *e, loom_op op, syn_ty *type, uint32_t n, syn_node *const *operands, loom_span span);
@@ -90,7 +92,7 @@ syn_value *loom_syn_elab_update(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_update_field(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_range(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_complete_unflatten(syn_elab *e, syn_value *v, const syn_rt *expected, syn_env *env, loom_span span);
-syn_node *loom_syn_i64_of(syn_elab *e, syn_node *n, loom_span span, const char *what); /* needs i64 */
+syn_node *loom_syn_i64_of(syn_elab *e, loom_weft_error error, syn_node *n, loom_span span, const char *what);
 syn_value *loom_syn_call_named(syn_elab *e, const char *name, uint32_t n, syn_node *const *args, loom_span span);
 
 /* ---- patterns and claims (pattern.c, claim.c) ---- */
@@ -98,6 +100,7 @@ typedef struct syn_annotation {
     const syn_pat *pat;
     syn_rt *rt;
     syn_value *value;
+    bool differs; /* has been told; what it is bound to has no type, so that its uses tell nothing more */
 } syn_annotation;
 typedef struct syn_annotations {
     syn_annotation *at;

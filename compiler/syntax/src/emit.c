@@ -10,6 +10,7 @@
 static loom_dtype default_of(const syn_ty *t) {
     static const loom_dtype order[] = {LOOM_I32, LOOM_F64, LOOM_I64, LOOM_F32, LOOM_C128, LOOM_C64, LOOM_U64,
                                        LOOM_U32, LOOM_I16, LOOM_U16, LOOM_I8,  LOOM_U8,   LOOM_BOOL};
+    if (t->counter && (t->mask & SYN_BIT(LOOM_I64))) return LOOM_I64;
     if (t->literal == 2 && (t->mask & SYN_BIT(LOOM_F64))) return LOOM_F64;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (t->mask & SYN_BIT(order[i])) return order[i];
@@ -20,11 +21,11 @@ static loom_dtype default_of(const syn_ty *t) {
 static void out_of_range(syn_elab *e, const syn_node *n, loom_dtype t) {
     const char *hint = n->literal == LIT_INT ? "a suffix gives it another type, as in 5i64" : NULL;
     if (n->literal == LIT_INT) {
-        loom_syn_error(e, n->span, hint, "%s%llu is out of range for %s", n->negative ? "-" : "",
+        loom_syn_error(e, LOOM_W_OUT_OF_RANGE, n->span, hint, "%s%llu is out of range for %s", n->negative ? "-" : "",
                        (unsigned long long)n->integer, loom_dtype_name(t));
     } else {
-        loom_syn_error(e, n->span, hint, "%s%g is out of range for %s", n->negative ? "-" : "", n->real,
-                       loom_dtype_name(t));
+        loom_syn_error(e, LOOM_W_OUT_OF_RANGE, n->span, hint, "%s%g is out of range for %s", n->negative ? "-" : "",
+                       n->real, loom_dtype_name(t));
     }
 }
 
@@ -164,7 +165,7 @@ static loom_prim chosen_prim(const syn_node *n) {
 
 static bool is_known(syn_elab *e, const syn_node *n) {
     if (loom_syn_ground(e, n->type)) return true;
-    loom_syn_error(e, n->span, "annotate it, as in (x: f32)", "the type of this stays open: %s",
+    loom_syn_error(e, LOOM_W_OPEN_TYPE, n->span, "annotate it, as in (x: f32)", "the type of this stays open: %s",
                    loom_syn_ty_text(e, n->type));
     return false;
 }
@@ -198,6 +199,7 @@ static loom_body_id emit_body(syn_elab *e, syn_body *body);
 
 static bool emit_node(syn_elab *e, syn_node *n) {
     if (!is_known(e, n)) return false;
+    e->at = n->span;
     if (emit_special(e, n)) return true;
     loom_node_id *operands = LOOM_NEW_ARRAY(e->arena, loom_node_id, n->n_operands ? n->n_operands : 1);
     loom_body_id *bodies = LOOM_NEW_ARRAY(e->arena, loom_body_id, n->n_bodies ? n->n_bodies : 1);
@@ -220,6 +222,7 @@ static loom_body_id emit_body(syn_elab *e, syn_body *body) {
     loom_type_id *types = LOOM_NEW_ARRAY(e->arena, loom_type_id, body->n_params ? body->n_params : 1);
     for (uint32_t i = 0; i < body->n_params; i++) {
         if (!is_known(e, body->params[i])) return LOOM_NONE;
+        e->at = body->params[i]->span;
         types[i] = loom_syn_core_type(e, body->params[i]->type);
     }
     loom_body_id id = loom_build_open(e->program, body->n_params, types, body->span);

@@ -6,8 +6,8 @@ syn_node *loom_syn_elab_node(syn_elab *e, const syn_exp *exp, syn_env *env, cons
     return loom_syn_need_node(e, loom_syn_elab(e, exp, env), exp->span, where);
 }
 
-syn_node *loom_syn_i64_of(syn_elab *e, syn_node *n, loom_span span, const char *what) {
-    if (!loom_syn_need_type(e, n->type, e->scalars[LOOM_I64], span, "%s", what)) return loom_syn_poison(e, span);
+syn_node *loom_syn_i64_of(syn_elab *e, loom_weft_error error, syn_node *n, loom_span span, const char *what) {
+    if (!loom_syn_need_type(e, error, n->type, e->scalars[LOOM_I64], span, "%s", what)) return loom_syn_poison(e, span);
     return n;
 }
 
@@ -31,7 +31,7 @@ static syn_value *closure(syn_elab *e, const syn_function *f, syn_env *env) {
 }
 
 static syn_value *operator_value(syn_elab *e, syn_name *op, bool backtick, syn_env *env, loom_span span) {
-    syn_value *f = backtick ? loom_syn_lookup(e, env, op) : NULL;
+    syn_value *f = loom_syn_lookup(e, env, op);
     if (!f && !backtick && !loom_syn_top_level(e, op)) f = loom_syn_operator(e, op);
     return f ? f : loom_syn_name(e, op, env, span);
 }
@@ -40,7 +40,8 @@ static syn_value *operator_reference(syn_elab *e, const syn_exp *x, syn_env *env
     syn_value *f = operator_value(e, x->name, false, env, x->name_span);
     if (!x->qualifier) return f;
     if (x->qualifier->dtype == LOOM_DTYPES || f->kind != V_PRIM) {
-        loom_syn_error(e, x->span, "as in (f32.+)", "there is no (%s.%s)", x->qualifier->text, x->name->text);
+        loom_syn_error(e, LOOM_W_NO_QUALIFIED, x->span, "as in (f32.+)", "there is no (%s.%s)", x->qualifier->text,
+                       x->name->text);
         return loom_syn_node_value(e, loom_syn_poison(e, x->span));
     }
     syn_value *at = loom_syn_value(e, V_PRIM);
@@ -81,7 +82,7 @@ syn_value *loom_syn_field(syn_elab *e, syn_value *v, syn_name *name, loom_span s
             const char *own = v->shape ? v->shape->names[i]->text : loom_arena_printf(e->arena, "%u", i);
             if (strcmp(own, name->text) == 0) return v->args[i];
         }
-        loom_syn_error(e, span, NULL, "no field `%s` here", name->text);
+        loom_syn_error(e, LOOM_W_NO_FIELD, span, NULL, "no field `%s` here", name->text);
         return loom_syn_node_value(e, loom_syn_poison(e, span));
     }
     syn_node *node = loom_syn_need_node(e, v, span, "a record");
@@ -122,10 +123,10 @@ static syn_value *lazy(syn_elab *e, const syn_exp *x, syn_env *env, bool and) {
     syn_ty *boolean = e->scalars[LOOM_BOOL];
     const char *op = and ? "&&" : "||";
     syn_node *a = loom_syn_elab_node(e, x->a, env, "an operand");
-    loom_syn_need_type(e, a->type, boolean, x->a->span, "left of `%s`", op);
+    loom_syn_need_type(e, LOOM_W_CONDITION, a->type, boolean, x->a->span, "left of `%s`", op);
     syn_body *other = loom_syn_open(e, B_BRANCH, 0, NULL, x->b->span);
     syn_node *b = loom_syn_elab_node(e, x->b, env, "an operand");
-    loom_syn_need_type(e, b->type, boolean, x->b->span, "right of `%s`", op);
+    loom_syn_need_type(e, LOOM_W_CONDITION, b->type, boolean, x->b->span, "right of `%s`", op);
     loom_syn_close(e, other, b);
     syn_body *decided = loom_syn_open(e, B_BRANCH, 0, NULL, x->span);
     loom_syn_close(e, decided, loom_syn_bool(e, !and, x->span));
@@ -156,7 +157,7 @@ static syn_value *prefix(syn_elab *e, const syn_exp *x, syn_env *env) {
 
 static syn_value *conditional(syn_elab *e, const syn_exp *x, syn_env *env, const syn_rt *expected) {
     syn_node *condition = loom_syn_elab_node(e, x->a, env, "a condition");
-    loom_syn_need_type(e, condition->type, e->scalars[LOOM_BOOL], x->a->span, "condition of `if`");
+    loom_syn_need_type(e, LOOM_W_CONDITION, condition->type, e->scalars[LOOM_BOOL], x->a->span, "condition of `if`");
     const syn_exp *branches[2] = {x->b, x->c};
     syn_body *bodies[2];
     for (int i = 0; i < 2; i++) {
@@ -165,9 +166,11 @@ static syn_value *conditional(syn_elab *e, const syn_exp *x, syn_env *env, const
         loom_syn_close(e, bodies[i], loom_syn_elab_node(e, branches[i], env, "the result of `if`"));
     }
     syn_ty *type = bodies[0]->result->type;
-    loom_syn_need_type(e, bodies[1]->result->type, type, x->c->span, "`else` branch, against the `then` branch");
+    loom_syn_need_type(e, LOOM_W_BRANCHES, bodies[1]->result->type, type, x->c->span,
+                       "`else` branch, against the `then` branch");
     if (!loom_syn_forbid_seq(e, type)) {
-        loom_syn_error(e, x->span, "put the `if` inside the function given to map_seq, or around a consumer",
+        loom_syn_error(e, LOOM_W_SEQ_BRANCH, x->span,
+                       "put the `if` inside the function given to map_seq, or around a consumer",
                        "a sequence cannot be the result of `if`");
     }
     syn_node *n = loom_syn_node1(e, LOOM_OP_IF, type, condition, x->span);
@@ -215,11 +218,11 @@ static syn_value *array(syn_elab *e, const syn_exp *x, syn_env *env) {
     for (uint32_t i = 0; i < x->n_items; i++) {
         items[i] = loom_syn_elab_node(e, x->items[i], env, "an element of an array");
         if (loom_syn_ty(items[i]->type)->kind == TY_SEQ) {
-            loom_syn_error(e, x->items[i]->span, "`from_seq` makes an array of it",
+            loom_syn_error(e, LOOM_W_SEQ_PART, x->items[i]->span, "`from_seq` makes an array of it",
                            "a sequence cannot be an element of an array");
             items[i] = loom_syn_poison(e, x->items[i]->span);
         }
-        loom_syn_need_type(e, items[i]->type, element, x->items[i]->span,
+        loom_syn_need_type(e, LOOM_W_ELEMENTS, items[i]->type, element, x->items[i]->span,
                            i ? "element, against the first one" : "element");
     }
     syn_ty *type = loom_syn_ty_array(e, element);
@@ -254,7 +257,7 @@ static syn_value *typed(syn_elab *e, const syn_exp *x, syn_env *env) {
         return promised;
     }
     syn_node *node = loom_syn_need_node(e, v, x->span, "a value of this type");
-    if (!loom_syn_need_type(e, node->type, rt->ty, x->span, "annotated expression")) {
+    if (!loom_syn_need_type(e, LOOM_W_ANNOTATION, node->type, rt->ty, x->span, "annotated expression")) {
         return loom_syn_node_value(e, loom_syn_poison(e, x->span));
     }
     return loom_syn_node_value(e, loom_syn_claim(e, rt, node, env));
@@ -303,7 +306,8 @@ syn_value *loom_syn_elab(syn_elab *e, const syn_exp *x, syn_env *env) {
     const syn_rt *expected = e->expected;
     e->expected = NULL;
     if (++e->depth > LOOM_SYN_MAX_RECURSION) {
-        loom_syn_limit(e, x->span, "expressions nested more than %u levels deep, with all that is expanded",
+        loom_syn_limit(e, LOOM_W_RECURSION, x->span, "functions that wrap each other many times: use `loop`",
+                       "expressions nested more than %u levels deep, with all that is expanded",
                        LOOM_SYN_MAX_RECURSION);
     }
     for (;; x = x->b) {
@@ -316,7 +320,9 @@ syn_value *loom_syn_elab(syn_elab *e, const syn_exp *x, syn_env *env) {
             break;
         e->expected = NULL;
     }
+    e->at = x->span;
     syn_value *v = elab_one(e, x, env, expected);
+    e->at = x->span;
     e->depth--;
     return v;
 }

@@ -12,7 +12,7 @@ syn_value **loom_syn_index_places(syn_elab *e, const syn_exp *x, syn_env *env) {
         for (int k = 0; k < 3; k++) {
             if (!parts[k]) continue;
             syn_node *n = loom_syn_elab_node(e, parts[k], env, "an index");
-            n = loom_syn_i64_of(e, n, parts[k]->span, x->index[i].slice ? "slice" : "index");
+            n = loom_syn_i64_of(e, LOOM_W_INDEX_TYPE, n, parts[k]->span, x->index[i].slice ? "slice" : "index");
             places[3 * i + (uint32_t)k] = loom_syn_node_value(e, n);
         }
     }
@@ -30,12 +30,14 @@ static syn_ty *element_of(syn_elab *e, syn_node *array, uint32_t levels, loom_sp
     element->no_seq = true;
     syn_ty *t = loom_syn_ty(array->type);
     if (t->kind == TY_SEQ) {
-        loom_syn_error(e, span, "`from_seq` makes an array of it", "a sequence cannot be indexed");
+        loom_syn_error(e, LOOM_W_SEQ_INDEXED, span, "`from_seq` makes an array of it", "a sequence cannot be indexed");
         return e->poison;
     }
     if (loom_syn_unify(e, t, loom_syn_ty_arrays(e, element, levels))) return element;
-    const char *hint = loom_syn_rank(t, NULL) == 0 ? "`f [x]` with a space gives an array to a function" : NULL;
-    loom_syn_error(e, span, hint, "%u ind%s need%s an array of that depth, found %s", levels,
+    uint32_t rank = loom_syn_rank(t, NULL);
+    const char *hint = rank == 0 ? "`f [x]` with a space gives an array to a function"
+                                 : loom_arena_printf(e->arena, "it has %u level%s", rank, rank == 1 ? "" : "s");
+    loom_syn_error(e, LOOM_W_INDEX_DEPTH, span, hint, "%u ind%s need%s an array of that depth, found %s", levels,
                    levels == 1 ? "ex" : "ices", levels == 1 ? "s" : "", loom_syn_ty_text(e, t));
     return e->poison;
 }
@@ -80,42 +82,92 @@ syn_node *loom_syn_index(syn_elab *e, syn_node *array, uint32_t n, syn_value *co
     return map;
 }
 
-/* ---- updates ---- */
+/* ---- updates ----
+ *
+ * Indices up to the first slice are those of an element, whose update is an update of the array:
+ *   xs with [i, a:b] = v    is    xs with [i] = (xs[i] with [a:b] = v)
+ * What follows a slice is done for each row of it:
+ *   xs with [a:b, j] = v    is    xs with [a:b] = map2 (\r y -> r with [j] = y) xs[a:b] v
+ * A slice is updated by the prelude: as a range, or, where it has a step, by the places that it goes over. */
 
-static syn_value *update_slice(syn_elab *e, const syn_exp *x, syn_node *array, syn_value *const *places,
-                               syn_node *value) {
-    if (x->n_index != 1 || places[2]) {
-        loom_syn_error(e, x->name_span, "update row by row with `map`",
-                       "an update takes indices, or one slice without a step");
-        return loom_syn_node_value(e, loom_syn_poison(e, x->span));
+/* An update as it is written, of which an inner one is a part. */
+typedef struct updating {
+    const syn_exp *exp;
+    syn_value *const *places;
+} updating;
+
+static syn_node *update_of(syn_elab *e, const updating *u, syn_node *array, uint32_t at, syn_node *value);
+
+static syn_node *update_elements(syn_elab *e, const updating *u, syn_node *array, uint32_t at, uint32_t plain,
+                                 syn_node *value) {
+    syn_ty *element = element_of(e, array, plain, u->exp->span);
+    if (element == e->poison) return loom_syn_poison(e, u->exp->span);
+    if (at + plain < u->exp->n_index) {
+        syn_node *old = loom_syn_index(e, array, plain, u->places + 3 * (size_t)at, u->exp->index + at, u->exp->span);
+        value = update_of(e, u, old, at + plain, value);
     }
-    syn_node *from = places[0] ? places[0]->node : loom_syn_i64(e, 0, x->span);
-    syn_node *to =
-        places[1] ? places[1]->node : loom_syn_node1(e, LOOM_OP_LENGTH, e->scalars[LOOM_I64], array, x->span);
-    return loom_syn_call_named(e, "update_slice", 4, (syn_node *[]){array, from, to, value}, x->span);
+    if (!loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, element, u->exp->b->span, "new element")) {
+        return loom_syn_poison(e, u->exp->span);
+    }
+    syn_node **operands = LOOM_NEW_ARRAY(e->arena, syn_node *, (size_t)plain + 2);
+    operands[0] = array;
+    operands[1] = value;
+    for (uint32_t i = 0; i < plain; i++) operands[i + 2] = u->places[3 * (size_t)(at + i)]->node;
+    return loom_syn_node(e, LOOM_OP_UPDATE, array->type, plain + 2, operands, u->exp->span);
+}
+
+static syn_node *update_rows(syn_elab *e, const updating *u, syn_node *rows, uint32_t at, syn_node *values) {
+    loom_span span = u->exp->span;
+    syn_ty *elements[2] = {element_of(e, rows, 1, span), element_of(e, values, 1, u->exp->b->span)};
+    if (elements[0] == e->poison || elements[1] == e->poison) return loom_syn_poison(e, span);
+    syn_body *body = loom_syn_open(e, B_ARRAY, 2, elements, span);
+    loom_syn_close(e, body, update_of(e, u, body->params[0], at, body->params[1]));
+    syn_node *map = loom_syn_node2(e, LOOM_OP_MAP, loom_syn_ty_array(e, body->result->type), rows, values, span);
+    loom_syn_set_bodies(e, map, body, NULL);
+    return map;
+}
+
+static syn_node *update_slice(syn_elab *e, const updating *u, syn_node *array, uint32_t at, syn_node *value) {
+    loom_span span = u->exp->span;
+    if (element_of(e, array, 1, span) == e->poison) return loom_syn_poison(e, span);
+    syn_value *const *place = u->places + 3 * (size_t)at;
+    if (at + 1 < u->exp->n_index) {
+        value = update_rows(e, u, slice(e, array, place, span), at + 1, value);
+    }
+    if (!loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, array->type, u->exp->b->span, "new elements of the slice")) {
+        return loom_syn_poison(e, span);
+    }
+    if (loom_syn_is_poison(value->type)) return value;
+    syn_ty *i64 = e->scalars[LOOM_I64];
+    syn_node *length = loom_syn_node1(e, LOOM_OP_LENGTH, i64, array, span);
+    if (place[2]) {
+        syn_node *all = loom_syn_node1(e, LOOM_OP_IOTA, loom_syn_ty_array(e, i64), length, span);
+        syn_node *operands[3] = {array, slice(e, all, place, span), value};
+        return loom_syn_need_node(e, loom_syn_call_named(e, "update_places", 3, operands, span), span, "updated");
+    }
+    syn_node *from = place[0] ? place[0]->node : loom_syn_i64(e, 0, span);
+    syn_node *operands[4] = {array, from, place[1] ? place[1]->node : length, value};
+    return loom_syn_need_node(e, loom_syn_call_named(e, "update_slice", 4, operands, span), span, "updated");
+}
+
+static syn_node *update_of(syn_elab *e, const updating *u, syn_node *array, uint32_t at, syn_node *value) {
+    loom_syn_step(e);
+    uint32_t plain = 0;
+    while (at + plain < u->exp->n_index && !u->exp->index[at + plain].slice) plain++;
+    return plain ? update_elements(e, u, array, at, plain, value) : update_slice(e, u, array, at, value);
 }
 
 syn_value *loom_syn_elab_update(syn_elab *e, const syn_exp *x, syn_env *env) {
     syn_node *array = loom_syn_elab_node(e, x->a, env, "updated");
     syn_value **places = loom_syn_index_places(e, x, env);
     syn_node *value = loom_syn_elab_node(e, x->b, env, "an element of an array");
-    for (uint32_t i = 0; i < x->n_index; i++) {
-        if (x->index[i].slice) return update_slice(e, x, array, places, value);
-    }
-    syn_ty *element = element_of(e, array, x->n_index, x->span);
-    if (element == e->poison || !loom_syn_need_type(e, value->type, element, x->b->span, "new element")) {
-        return loom_syn_node_value(e, loom_syn_poison(e, x->span));
-    }
-    syn_node **operands = LOOM_NEW_ARRAY(e->arena, syn_node *, (size_t)x->n_index + 2);
-    operands[0] = array;
-    operands[1] = value;
-    for (uint32_t i = 0; i < x->n_index; i++) operands[i + 2] = places[3 * i]->node;
-    return loom_syn_node_value(e, loom_syn_node(e, LOOM_OP_UPDATE, array->type, x->n_index + 2, operands, x->span));
+    const updating u = {x, places};
+    return loom_syn_node_value(e, update_of(e, &u, array, 0, value));
 }
 
 static syn_node *with_field(syn_elab *e, const syn_exp *x, syn_node *record, uint32_t at, syn_node *value) {
     if (at == x->n_names) {
-        loom_syn_need_type(e, value->type, record->type, x->b->span, "new value of the field");
+        loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, record->type, x->b->span, "new value of the field");
         return value;
     }
     syn_ty *t = loom_syn_ty(record->type);
@@ -123,7 +175,8 @@ static syn_node *with_field(syn_elab *e, const syn_exp *x, syn_node *record, uin
     if (place < 0) {
         if (t->kind != TY_POISON) {
             const char *hint = t->kind == TY_VAR ? "annotate it with its record type" : NULL;
-            loom_syn_error(e, x->name_span, hint, "no field `%s` in %s", x->names[at]->text, loom_syn_ty_text(e, t));
+            loom_syn_error(e, LOOM_W_NO_FIELD, x->name_span, hint, "no field `%s` in %s", x->names[at]->text,
+                           loom_syn_ty_text(e, t));
         }
         return loom_syn_poison(e, x->span);
     }
@@ -136,10 +189,6 @@ static syn_node *with_field(syn_elab *e, const syn_exp *x, syn_node *record, uin
 syn_value *loom_syn_elab_update_field(syn_elab *e, const syn_exp *x, syn_env *env) {
     syn_node *record = loom_syn_elab_node(e, x->a, env, "updated");
     syn_node *value = loom_syn_elab_node(e, x->b, env, "a field");
-    if (x->n_names > LOOM_MAX_TYPE_NESTING) {
-        loom_syn_error(e, x->name_span, NULL, "a path of %u fields", x->n_names);
-        return loom_syn_node_value(e, loom_syn_poison(e, x->span));
-    }
     return loom_syn_node_value(e, with_field(e, x, record, 0, value));
 }
 
@@ -152,9 +201,9 @@ syn_value *loom_syn_elab_range(syn_elab *e, const syn_exp *x, syn_env *env) {
     syn_node *to = loom_syn_elab_node(e, x->c, env, "the end of a range");
     syn_node *parts[3] = {from, step ? step : to, to};
     for (uint32_t i = 0; i < 3; i++) {
-        if (!loom_syn_need_mask(e, parts[i]->type, SYN_INTEGERS, x->span, "a range"))
+        if (!loom_syn_need_mask(e, LOOM_W_RANGE_TYPE, parts[i]->type, SYN_INTEGERS, x->span, "a range"))
             return loom_syn_node_value(e, loom_syn_poison(e, x->span));
-        if (!loom_syn_need_type(e, parts[i]->type, from->type, x->span, "parts of a range"))
+        if (!loom_syn_need_type(e, LOOM_W_RANGE_TYPE, parts[i]->type, from->type, x->span, "parts of a range"))
             return loom_syn_node_value(e, loom_syn_poison(e, x->span));
     }
     syn_ty *t = loom_syn_ty(from->type);

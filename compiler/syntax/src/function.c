@@ -17,7 +17,7 @@ static syn_value *check_result(syn_elab *e, const syn_function *f, const syn_rt 
         f->name ? loom_arena_printf(e->arena, "result of `%s`", f->name->text) : "result of the function";
     const syn_exp *last = f->body;
     while (last->kind == E_LET || last->kind == E_LET_FUN) last = last->b;
-    if (!loom_syn_need_type(e, node->type, rt->ty, last->span, "%s", name)) {
+    if (!loom_syn_need_type(e, LOOM_W_RESULT, node->type, rt->ty, last->span, "%s", name)) {
         return loom_syn_node_value(e, loom_syn_poison(e, last->span));
     }
     return loom_syn_node_value(e, loom_syn_claim(e, rt, node, scope));
@@ -78,7 +78,8 @@ static void go_to(syn_elab *e, syn_decl *decl, loom_span call, bool instance) {
     *site = (syn_site){.decl = decl, .call = call, .outer = e->site, .instance = instance};
     site->depth = e->site ? e->site->depth + 1 : 1;
     if (site->depth > LOOM_SYN_MAX_EXPANSION) {
-        loom_syn_limit(e, call, "defs used inside each other more than %u levels deep", LOOM_SYN_MAX_EXPANSION);
+        loom_syn_limit(e, LOOM_W_EXPANSION, call, "use `loop` in place of functions that call each other",
+                       "defs used inside each other more than %u levels deep", LOOM_SYN_MAX_EXPANSION);
     }
     e->site = site;
     e->limit_decl = decl->index;
@@ -115,7 +116,8 @@ static syn_instance *find_instance(syn_elab *e, const syn_decl *decl, const loom
 
 static syn_instance *add_instance(syn_elab *e, syn_decl *decl, loom_type_id *types, uint32_t n) {
     if (++e->n_instances > LOOM_SYN_MAX_INSTANCES) {
-        loom_syn_limit(e, decl->span, "more than %u specialised functions", LOOM_SYN_MAX_INSTANCES);
+        loom_syn_limit(e, LOOM_W_INSTANCES, decl->span, "call it with values of fewer types",
+                       "more than %u specialised functions", LOOM_SYN_MAX_INSTANCES);
     }
     syn_instance *i = LOOM_NEW(e->arena, syn_instance);
     *i = (syn_instance){.decl = decl, .n_params = n, .params = types, .hash = hash_key(decl, types, n)};
@@ -193,6 +195,17 @@ static void make_instance(syn_elab *e, syn_instance *inst, syn_value *const *arg
 
 /* ---- calls ---- */
 
+/* Where not even the forms agree (an array, a number), arguments have changed places: how the call is written. */
+static const char *order_hint(syn_elab *e, const syn_decl *decl, const syn_value *argument, const syn_rt *wanted) {
+    if (loom_syn_ty(argument->node->type)->kind == loom_syn_ty(wanted->ty)->kind) return NULL;
+    const syn_function *f = decl->function;
+    const char *form = loom_arena_printf(e->arena, "`%s", decl->name->text);
+    for (uint32_t i = 0; i < f->n_params; i++) {
+        form = loom_arena_printf(e->arena, "%s %s", form, param_name(e, f->params[i], i));
+    }
+    return loom_arena_printf(e->arena, "%s` is the order", form);
+}
+
 /* Unifies arguments with the annotations of the parameters, so that literals take their types before the question is
  * asked whether all types are known. */
 static bool check_arguments(syn_elab *e, const syn_decl *decl, syn_value *const *args, loom_span span) {
@@ -207,10 +220,17 @@ static bool check_arguments(syn_elab *e, const syn_decl *decl, syn_value *const 
     for (uint32_t i = 0; i < f->n_params; i++) {
         if (f->params[i]->kind != P_TYPED || args[i]->kind != V_NODE) continue;
         const syn_rt *rt = loom_syn_resolve(e, f->params[i]->type, scope);
-        if (rt->kind == RT_FUNCTION) continue;
         loom_span at = loom_syn_argument_place(e, args[i], span);
-        loom_syn_need_type(e, args[i]->node->type, rt->ty, at, "argument %u (`%s`) of `%s`", i + 1,
-                           param_name(e, f->params[i], i), decl->name->text);
+        if (rt->kind == RT_FUNCTION) {
+            if (e->frame->open || loom_syn_is_poison(args[i]->node->type)) continue;
+            loom_syn_error(e, LOOM_W_FUNCTION_NEEDED, at,
+                           "a function is a name, such as `sqrt`, `(+ 1)`, or `\\x -> x + 1`",
+                           "argument %u (`%s`) of `%s`: expected a function, found %s", i + 1,
+                           param_name(e, f->params[i], i), decl->name->text, loom_syn_ty_text(e, args[i]->node->type));
+            continue;
+        }
+        loom_syn_need_type_hint(e, LOOM_W_ARGUMENT, args[i]->node->type, rt->ty, at, order_hint(e, decl, args[i], rt),
+                                "argument %u (`%s`) of `%s`", i + 1, param_name(e, f->params[i], i), decl->name->text);
     }
     come_back(e, back);
     return e->errors == errors;
@@ -228,7 +248,7 @@ static syn_node *call_node(syn_elab *e, const syn_instance *inst, syn_value *con
     if (inst->uses_seq) {
         e->frame->uses_seq = true;
         if (loom_syn_inside_operation(e)) {
-            loom_syn_error(e, span, "work on sequences outside of it and use the result",
+            loom_syn_error(e, LOOM_W_SEQ_INSIDE, span, "work on sequences outside of it and use the result",
                            "`%s` works on sequences, so a function given to an operation cannot call it",
                            inst->decl->name->text);
         }
@@ -307,12 +327,13 @@ static bool known_parameters(syn_elab *e, const syn_decl *decl, const syn_body *
         known = false;
         if (loom_syn_has_poison(e, body->params[i]->type)) continue; /* of a declaration that was complained about */
         const char *name = param_name(e, decl->function->params[i], i);
-        const char *hint = loom_arena_printf(e->arena, "annotate it: (%s: f32)", name);
         syn_ty *t = loom_syn_ty(body->params[i]->type);
+        const char *such = t->kind == TY_ARRAY ? "[]f32" : t->kind == TY_SEQ ? "seq f32" : "f32";
+        const char *hint = loom_arena_printf(e->arena, "annotate it: (%s: %s)", name, such);
         const char *far =
             t->kind == TY_VAR && !t->mask ? "" : loom_arena_printf(e->arena, ": %s", loom_syn_ty_text(e, t));
-        loom_syn_error(e, decl->function->params[i]->span, hint, "entry `%s`: the type of parameter `%s` is open%s",
-                       decl->name->text, name, far);
+        loom_syn_error(e, LOOM_W_OPEN_ENTRY, decl->function->params[i]->span, hint,
+                       "entry `%s`: the type of parameter `%s` is open%s", decl->name->text, name, far);
     }
     return known;
 }
@@ -323,13 +344,16 @@ static void finish_entry(syn_elab *e, syn_decl *decl, syn_frame *frame, syn_body
     loom_syn_defaults(e, frame);
     if (loom_syn_has_poison(e, result->type)) return;
     if (e->errors == errors && !loom_syn_ground(e, result->type)) {
-        loom_syn_error(e, decl->span, "annotate it", "entry `%s`: the result's type is open: %s", decl->name->text,
-                       loom_syn_ty_text(e, result->type));
+        loom_syn_error(e, LOOM_W_OPEN_ENTRY, decl->span, "annotate it", "entry `%s`: the result's type is open: %s",
+                       decl->name->text, loom_syn_ty_text(e, result->type));
     }
     if (e->errors != errors) return;
     loom_syn_close(e, body, result);
     loom_type_id *types = LOOM_NEW_ARRAY(e->arena, loom_type_id, body->n_params ? body->n_params : 1);
-    for (uint32_t i = 0; i < body->n_params; i++) types[i] = loom_syn_core_type(e, body->params[i]->type);
+    for (uint32_t i = 0; i < body->n_params; i++) {
+        e->at = body->params[i]->span;
+        types[i] = loom_syn_core_type(e, body->params[i]->type);
+    }
     syn_instance *inst = add_instance(e, decl, types, body->n_params);
     build(e, inst, body, true);
     inst->result = result->type;

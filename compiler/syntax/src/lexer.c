@@ -1,5 +1,6 @@
 /* The lexer, after Futhark's: an operator is a run of operator characters, `--` begins a comment, a number takes a type
  * suffix, and `0..<n` is a number and a range sign, not a number with a point. */
+#include "common/limits.h"
 #include "token.h"
 #include <errno.h>
 #include <math.h>
@@ -53,9 +54,9 @@ static loom_span span_of(const lexer *l, uint32_t from, uint32_t to) {
                        .end_column = to - l->line_start + 1};
 }
 
-static void complain(lexer *l, uint32_t from, uint32_t to, const char *hint, const char *what) {
+static void complain(lexer *l, loom_weft_error error, uint32_t from, uint32_t to, const char *hint, const char *what) {
     if (l->errors++ < MAX_LEXICAL_ERRORS) {
-        loom_syn_report(l->c, LOOM_E_SYNTAX, span_of(l, from, to), hint, "%s", what);
+        loom_syn_report(l->c, error, span_of(l, from, to), hint, "%s", what);
     }
 }
 
@@ -71,11 +72,13 @@ static syn_token *push(lexer *l, syn_token_kind kind, uint32_t from) {
     return &l->tokens.at[l->tokens.count - 1];
 }
 
+#define NUL_HINT "programs are ASCII text: is this file one?"
+
 static void lex_comment(lexer *l) {
     uint32_t from = l->at;
     bool nul = false;
     for (; l->at < l->length && l->text[l->at] != '\n'; l->at++) nul = nul || l->text[l->at] == '\0';
-    if (nul) complain(l, from, l->at, NULL, "a comment with a NUL byte in it");
+    if (nul) complain(l, LOOM_W_NUL_BYTE, from, l->at, NUL_HINT, "a comment with a NUL byte in it");
     uint32_t to = l->at;
     while (to > from && (l->text[to - 1] == '\r' || l->text[to - 1] == ' ' || l->text[to - 1] == '\t')) to--;
     const syn_token *last = l->tokens.count ? &l->tokens.at[l->tokens.count - 1] : NULL;
@@ -95,8 +98,24 @@ static void lex_word(lexer *l) {
         push(l, T_UNDERSCORE, from);
         return;
     }
+    if (l->at - from > LOOM_MAX_NAME) {
+        complain(l, LOOM_W_NAME_LENGTH, from, l->at, "a name is shown in every message about it: choose a shorter one",
+                 "a name of more than 255 bytes");
+    }
     syn_name *name = loom_syn_intern(l->c, l->text + from, l->at - from);
     push(l, name->keyword ? (syn_token_kind)name->keyword : T_NAME, from)->name = name;
+}
+
+bool loom_syn_is_stand_in(const syn_name *name) {
+    for (const char *c = name->text; *c; c++) {
+        if (*c == '"' || (unsigned char)*c >= 0x80) return true;
+    }
+    return false;
+}
+
+/* For a word or string that Weft does not have, so that what is around it still parses. */
+static void push_stand_in(lexer *l, uint32_t from) {
+    push(l, T_NAME, from)->name = loom_syn_intern(l->c, l->text + from, l->at - from);
 }
 
 /* 'a, '^a, '~a; a character literal is refused. */
@@ -106,13 +125,14 @@ static void lex_quote(lexer *l) {
     uint32_t word = l->at;
     if ((is_letter(peek(l, 0)) && peek(l, 1) == '\'') || (peek(l, 0) == '\\' && peek(l, 2) == '\'')) {
         l->at += peek(l, 0) == '\\' ? 3 : 2;
-        complain(l, from, l->at, "write the character's number, such as 97u8", "there are no character literals");
+        complain(l, LOOM_W_QUOTED, from, l->at, "write the character's number, such as 97u8",
+                 "there are no character literals");
         push(l, T_INT, from);
         return;
     }
     while (is_letter(peek(l, 0)) || is_digit(peek(l, 0)) || peek(l, 0) == '_') l->at++;
     if (l->at == word) {
-        complain(l, from, l->at, "a type parameter is written 'a", "a quote without a name");
+        complain(l, LOOM_W_QUOTE_ALONE, from, l->at, "a type parameter is written 'a", "a quote without a name");
         return;
     }
     syn_name *name = loom_syn_intern(l->c, l->text + word, l->at - word);
@@ -190,7 +210,7 @@ static void lex_number(lexer *l) {
     loom_dtype suffix = field ? LOOM_DTYPES : take_suffix(l);
     if (is_word(peek(l, 0))) {
         while (is_word(peek(l, 0))) l->at++;
-        complain(l, from, l->at,
+        complain(l, LOOM_W_NUMBER_FORM, from, l->at,
                  based ? "hexadecimal numbers are written 0xff, binary ones 0b101"
                        : "suffixes are the scalar types, as in 1i64 or 0.5f32",
                  based ? "a number without digits of its base" : "a number with an unknown suffix");
@@ -200,13 +220,13 @@ static void lex_number(lexer *l) {
     token->integer = value;
     token->real = real || !fits ? decimal_value(l, from, end) : (double)value;
     if (!fits && token->kind == T_INT) {
-        complain(l, from, end, "write it as a float, with a point or an exponent", "an integer beyond 64 bits");
+        complain(l, LOOM_W_INTEGER_BITS, from, end, "write it as a float, with a point or an exponent",
+                 "an integer beyond 64 bits");
         token->integer = 0;
     }
-    if (token->kind == T_INT && real && loom_dtype_is_integer(suffix)) {
-        complain(l, from, end, NULL, "a fraction with an integer type");
-    } else if (real) {
-        token->kind = T_FLOAT;
+    if (real && loom_dtype_is_integer(suffix)) {
+        complain(l, LOOM_W_NUMBER_FORM, from, l->at, "`i32 1.5` converts; without a type at its end this is a float",
+                 "a number with a fraction or an exponent, and an integer type");
     }
 }
 
@@ -241,8 +261,21 @@ static void lex_string(lexer *l) {
     uint32_t from = l->at++;
     while (l->at < l->length && l->text[l->at] != '"' && l->text[l->at] != '\n') l->at++;
     if (peek(l, 0) == '"') l->at++;
-    complain(l, from, l->at, "an array of u8 holds text", "there are no string literals");
-    push(l, T_INT, from); /* so that what is around it still parses */
+    /* That of an `import` is told by what the parser says of the word. */
+    const syn_token *last = l->tokens.count ? &l->tokens.at[l->tokens.count - 1] : NULL;
+    if (!last || last->kind != T_NAME || strcmp(last->name->text, "import") != 0) {
+        complain(l, LOOM_W_QUOTED, from, l->at, "an array of u8 holds text", "there are no string literals");
+    }
+    push_stand_in(l, from);
+}
+
+/* Bytes beyond ASCII, with the letters among them: a name in another alphabet, most likely. */
+static void lex_beyond_ascii(lexer *l) {
+    uint32_t from = l->at;
+    while (peek(l, 0) >= 0x80 || is_word(peek(l, 0))) l->at++;
+    complain(l, LOOM_W_CHARACTER, from, l->at, "names are made of ASCII letters; other alphabets may stand in comments",
+             "a character that has no meaning here");
+    push_stand_in(l, from);
 }
 
 static void lex_symbol(lexer *l) {
@@ -267,10 +300,14 @@ static void lex_symbol(lexer *l) {
             return;
         }
     }
-    while ((peek(l, 0) & 0xC0) == 0x80) l->at++; /* the rest of a UTF-8 character */
-    complain(l, from, l->at, c >= 0x80 ? "other alphabets may stand in comments" : NULL,
-             "a character that has no meaning here");
     l->space = true;
+    if (c == '\0') {
+        complain(l, LOOM_W_NUL_BYTE, from, l->at, NUL_HINT, "a NUL byte");
+        return;
+    }
+    complain(l, LOOM_W_CHARACTER, from, l->at,
+             "programs are made of letters, digits, brackets, and + - * / % = ! > < & | ^ . ~",
+             "a character that has no meaning here");
 }
 
 static void lex_one(lexer *l) {
@@ -297,6 +334,8 @@ static void lex_one(lexer *l) {
         lex_string(l);
     } else if (is_operator(c)) {
         lex_operator(l);
+    } else if (c >= 0x80) {
+        lex_beyond_ascii(l);
     } else {
         lex_symbol(l);
     }
@@ -305,8 +344,9 @@ static void lex_one(lexer *l) {
 syn_tokens loom_syn_lex(syn_context *c, uint32_t file, const char *text, size_t length) {
     lexer l = {.c = c, .text = text, .file = file, .line = 1, .space = true};
     if (length > LOOM_SYN_MAX_TEXT) {
-        loom_syn_report(c, LOOM_E_LIMIT, (loom_span){.file = file, .line = 1, .column = 1}, NULL,
-                        "the file has %zu bytes; at most %u are read", length, LOOM_SYN_MAX_TEXT);
+        loom_syn_report(c, LOOM_W_TEXT_SIZE, (loom_span){.file = file, .line = 1, .column = 1},
+                        "data are arguments and streams", "the file has %zu bytes; at most %u are read", length,
+                        LOOM_SYN_MAX_TEXT);
         length = 0;
     }
     l.length = (uint32_t)length;

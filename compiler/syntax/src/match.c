@@ -84,7 +84,8 @@ static void compare(matching *m, place *at, const syn_pat *pat, row *tests) {
     syn_elab *e = m->e;
     syn_node *value = loom_syn_need_node(e, at->value, pat->span, "compared with a literal");
     syn_node *literal = loom_syn_elab_node(e, pat->literal, m->env, "a literal");
-    if (!loom_syn_need_type(e, literal->type, value->type, pat->span, "pattern of the case, against what is matched") ||
+    if (!loom_syn_need_type(e, LOOM_W_CASE_PATTERN, literal->type, value->type, pat->span,
+                            "pattern of the case, against what is matched") ||
         loom_syn_is_poison(value->type)) {
         m->broken = true;
         return;
@@ -425,14 +426,14 @@ static void check_cases(matching *m) {
         if (is[i]) {
             rows[n++] = &m->rows[i];
         } else {
-            loom_syn_warn(m->e, x->cases[i].span, "leave it out, or move it up",
+            loom_syn_warn(m->e, LOOM_W_CASE_UNREACHED, x->cases[i].span, "leave it out, or move it up",
                           "this case is never reached: those before it fit all that it fits");
         }
     }
     for (uint32_t i = 0; i < m->n_columns; i++) m->witness[i].any = true;
     if (!uncovered(m, rows, n, NULL, 0)) return;
     const char *text = place_text(m, m->root);
-    loom_syn_error(m->e, x->span,
+    loom_syn_error(m->e, LOOM_W_CASES_MISSING, x->span,
                    loom_arena_printf(m->e->arena, "add `case %s -> ...`, or `case _ -> ...` for the rest", text),
                    "`match` needs a case for every value: expected one that fits `%s`, found none", text);
 }
@@ -555,12 +556,13 @@ static syn_node *case_value(matching *m, uint32_t i) {
     if (!m->type) {
         m->type = value->type;
         if (!loom_syn_forbid_seq(e, m->type)) {
-            loom_syn_error(e, c->body->span,
+            loom_syn_error(e, LOOM_W_SEQ_BRANCH, c->body->span,
                            "put the `match` inside the function given to map_seq, or around a consumer",
                            "a sequence cannot be the result of `match`");
         }
     } else {
-        loom_syn_need_type(e, value->type, m->type, c->body->span, "value of the case, against the first case");
+        loom_syn_need_type(e, LOOM_W_BRANCHES, value->type, m->type, c->body->span,
+                           "value of the case, against the first case");
     }
     return value;
 }

@@ -5,7 +5,8 @@
 syn_node *loom_syn_node(syn_elab *e, loom_op op, syn_ty *type, uint32_t n, syn_node *const *operands, loom_span span) {
     loom_syn_step(e);
     if (++e->n_nodes > LOOM_SYN_MAX_PROVISIONAL) {
-        loom_syn_limit(e, span, "the text expands to more than %u operations", LOOM_SYN_MAX_PROVISIONAL);
+        loom_syn_limit(e, LOOM_W_OPERATIONS, span, LOOM_SYN_GROWTH_HINT, "the text expands to more than %u operations",
+                       LOOM_SYN_MAX_PROVISIONAL);
     }
     syn_node *node = LOOM_NEW(e->arena, syn_node);
     node->op = (uint16_t)op;
@@ -88,7 +89,8 @@ syn_node *loom_syn_project(syn_elab *e, syn_node *tuple, uint32_t place, loom_sp
 syn_node *loom_syn_tuple_of(syn_elab *e, syn_ty *type, syn_node *const *parts, loom_span span) {
     for (uint32_t i = 0; i < type->n; i++) {
         if (!loom_syn_forbid_seq(e, parts[i]->type)) {
-            loom_syn_error(e, parts[i]->span, "pass sequences as parameters of their own, or use `from_seq`",
+            loom_syn_error(e, LOOM_W_SEQ_PART, parts[i]->span,
+                           "pass sequences as parameters of their own, or use `from_seq`",
                            "a sequence may not stand in a tuple or record");
             return loom_syn_poison(e, span);
         }
@@ -108,7 +110,8 @@ syn_body *loom_syn_open(syn_elab *e, syn_body_kind kind, uint32_t n_params, syn_
     body->outer = kind == B_FUNCTION ? NULL : e->body;
     body->depth = body->outer ? body->outer->depth + 1 : 1;
     if (body->depth > LOOM_SYN_MAX_BODIES) {
-        loom_syn_limit(e, span, "operations nested more than %u levels deep", LOOM_SYN_MAX_BODIES);
+        loom_syn_limit(e, LOOM_W_BODIES, span, "`flatten` arrays first, or take the inner ones out of the outer",
+                       "operations nested more than %u levels deep", LOOM_SYN_MAX_BODIES);
     }
     body->span = loom_syn_place(e, span);
     body->n_params = n_params;

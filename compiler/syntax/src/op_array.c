@@ -9,8 +9,9 @@ syn_node *loom_syn_arg(const syn_call *c, uint32_t i) {
 }
 
 bool loom_syn_arg_type(const syn_call *c, syn_node *node, syn_ty *type, uint32_t i) {
-    return loom_syn_need_type(c->e, node->type, type, loom_syn_argument_place(c->e, c->args[i], c->span),
-                              "argument %u of `%s`", i + 1, c->name);
+    return loom_syn_need_type(c->e, LOOM_W_ARGUMENT, node->type, type,
+                              loom_syn_argument_place(c->e, c->args[i], c->span), "argument %u of `%s`", i + 1,
+                              c->name);
 }
 
 syn_ty *loom_syn_arg_array(const syn_call *c, syn_node *node, uint32_t i) {
@@ -39,7 +40,8 @@ syn_node *loom_syn_arg_i64(const syn_call *c, uint32_t i) {
 
 void loom_syn_close_arg_body(const syn_call *c, syn_body *body, syn_node *result) {
     if (!loom_syn_forbid_seq(c->e, result->type)) {
-        loom_syn_error(c->e, c->span, "let it fold the sequence, or collect it into an array: `from_seq xs`",
+        loom_syn_error(c->e, LOOM_W_SEQ_RETURNED, c->span,
+                       "let it fold the sequence, or collect it into an array: `from_seq xs`",
                        "the function given to `%s` cannot return a sequence", c->name);
         result = loom_syn_poison(c->e, c->span);
     }
@@ -55,8 +57,9 @@ syn_body *loom_syn_arg_body(const syn_call *c, syn_body_kind kind, uint32_t i, u
 syn_body *loom_syn_arg_operator(const syn_call *c, syn_body_kind kind, uint32_t i, syn_ty *type) {
     syn_ty *types[2] = {type, type};
     syn_body *body = loom_syn_arg_body(c, kind, i, 2, types);
-    loom_syn_need_type(c->e, body->result->type, type, c->span, "the operator of `%s` must return what it takes",
-                       c->name);
+    loom_syn_need_type(c->e, LOOM_W_OPERATOR, body->result->type, type,
+                       loom_syn_argument_place(c->e, c->args[i], c->span),
+                       "the operator of `%s` must return what it takes", c->name);
     return body;
 }
 
@@ -69,7 +72,8 @@ syn_node *loom_syn_op_map(const syn_call *c) {
     syn_ty **elements = LOOM_NEW_ARRAY(e->arena, syn_ty *, k);
     uint32_t missing = loom_syn_arity(e, c->args[0]);
     if (missing > k) {
-        loom_syn_error(e, c->span, "`zip_with f xs ys` gives a function of two arguments one from each array",
+        loom_syn_error(e, LOOM_W_ARITY, c->span,
+                       "`zip_with f xs ys` gives a function of two arguments one from each array",
                        "the function given to `%s` takes %u arguments, not %u", c->name, missing, k);
         return loom_syn_op_poison(c);
     }
@@ -110,8 +114,8 @@ syn_node *loom_syn_op_unzip(const syn_call *c) {
         if (loom_syn_unify(e, t, loom_syn_ty_tuple(e, n, parts))) t = loom_syn_ty(t);
     }
     if (t->kind != TY_TUPLE || t->n != n) {
-        loom_syn_error(e, c->span, NULL, "`%s` needs an array of tuples, found %s", c->name,
-                       loom_syn_ty_text(e, array->type));
+        loom_syn_error(e, LOOM_W_NOT_TUPLES, c->span, "`zip xs ys` makes one",
+                       "`%s` needs an array of tuples, found %s", c->name, loom_syn_ty_text(e, array->type));
         return loom_syn_op_poison(c);
     }
     syn_ty **columns = LOOM_NEW_ARRAY(e->arena, syn_ty *, n ? n : 1);
@@ -132,7 +136,7 @@ syn_node *loom_syn_op_replicate(const syn_call *c) {
     syn_elab *e = c->e;
     syn_node *n = loom_syn_arg_i64(c, 0), *x = loom_syn_arg(c, 1);
     if (!loom_syn_forbid_seq(e, x->type)) {
-        loom_syn_error(e, c->span, NULL, "a sequence cannot be an element of an array");
+        loom_syn_error(e, LOOM_W_SEQ_PART, c->span, NULL, "a sequence cannot be an element of an array");
         return loom_syn_op_poison(c);
     }
     return loom_syn_node2(e, LOOM_OP_REPLICATE, loom_syn_ty_array(e, x->type), n, x, c->span);
@@ -155,8 +159,8 @@ syn_node *loom_syn_op_generate(const syn_call *c) {
     syn_ty *t = loom_syn_ty(shape->type);
     if (t->kind != TY_TUPLE) return generate(c, 1, (syn_node *[]){loom_syn_arg_i64(c, 0)}, 1);
     if (t->n < 1 || t->n > 3) {
-        loom_syn_error(e, c->span, "nest `generate` for more", "`%s` takes one to three sizes, found %u", c->name,
-                       t->n);
+        loom_syn_error(e, LOOM_W_RANK, c->span, "nest `generate` for more", "`%s` takes one to three sizes, found %u",
+                       c->name, t->n);
         return loom_syn_op_poison(c);
     }
     syn_node *extents[3];
@@ -180,7 +184,8 @@ static syn_ty *neutral_and_array(const syn_call *c, syn_node **ne, syn_node **xs
     *ne = loom_syn_arg(c, 1);
     *xs = loom_syn_arg(c, 2);
     syn_ty *element = loom_syn_arg_array(c, *xs, 2);
-    if (!loom_syn_need_type(c->e, (*ne)->type, element, c->span,
+    if (!loom_syn_need_type(c->e, LOOM_W_NEUTRAL, (*ne)->type, element,
+                            loom_syn_argument_place(c->e, c->args[1], c->span),
                             "neutral element of `%s`, against the array's elements", c->name)) {
         return c->e->poison;
     }
@@ -220,8 +225,9 @@ syn_node *loom_syn_op_scan(const syn_call *c) {
 
 static syn_body *predicate(const syn_call *c, syn_body_kind kind, syn_ty *element) {
     syn_body *body = loom_syn_arg_body(c, kind, 0, 1, &element);
-    loom_syn_need_type(c->e, body->result->type, c->e->scalars[LOOM_BOOL], c->span,
-                       "result of the function given to `%s`", c->name);
+    loom_syn_need_type(c->e, LOOM_W_CONDITION, body->result->type, c->e->scalars[LOOM_BOOL],
+                       loom_syn_argument_place(c->e, c->args[0], c->span), "result of the function given to `%s`",
+                       c->name);
     return body;
 }
 
@@ -241,11 +247,12 @@ static bool is_target(const syn_call *c, uint32_t first, const syn_node *dest, s
     const char *hint = "`replicate n 0` makes one";
     if (rank > 1) hint = "`replicate n (replicate m 0)` makes one of two";
     if (loom_syn_ty(dest->type)->kind != TY_ARRAY && loom_syn_ty(dest->type)->kind != TY_VAR && rank == 1) {
-        loom_syn_error(e, place, hint, "argument %u of `%s`, of which an axis is indexed: expected an array, found %s",
-                       first + 1, c->name, loom_syn_ty_text(e, dest->type));
+        loom_syn_error(e, LOOM_W_TARGET, place, hint,
+                       "argument %u of `%s`, of which an axis is indexed: expected an array, found %s", first + 1,
+                       c->name, loom_syn_ty_text(e, dest->type));
         return false;
     }
-    return loom_syn_need_type_hint(e, dest->type, expected, place, hint,
+    return loom_syn_need_type_hint(e, LOOM_W_TARGET, dest->type, expected, place, hint,
                                    "argument %u of `%s`, whose %u outer axes are indexed", first + 1, c->name, rank);
 }
 
@@ -259,17 +266,18 @@ bool loom_syn_targets(const syn_call *c, uint32_t first, syn_node *dest, syn_ty 
         integers = integers && loom_syn_unify(e, leaf->fields[i], i64);
     if (leaf->kind == TY_POISON || loom_syn_is_poison(dest->type)) return false;
     if (!integers) {
-        loom_syn_error(e, loom_syn_argument_place(e, c->args[first + 1], c->span), "convert them: `i64 i`",
-                       "argument %u of `%s`: indices are i64 or tuples of i64, found %s", first + 2, c->name,
-                       loom_syn_ty_text(e, is));
+        loom_syn_error(e, LOOM_W_INDICES, loom_syn_argument_place(e, c->args[first + 1], c->span),
+                       "convert them: `i64 i`", "argument %u of `%s`: indices are i64 or tuples of i64, found %s",
+                       first + 2, c->name, loom_syn_ty_text(e, is));
         return false;
     }
     syn_ty *element = loom_syn_ty_var(e, 0);
     element->no_seq = true;
     if (!is_target(c, first, dest, loom_syn_ty_arrays(e, element, rank), rank)) return false;
-    if (!loom_syn_need_type(
-            e, xs, loom_syn_ty_arrays(e, element, nesting), loom_syn_argument_place(e, c->args[first + 2], c->span),
-            "argument %u of `%s`, nested as the indices, with elements of the target", first + 3, c->name)) {
+    if (!loom_syn_need_type(e, LOOM_W_CONTRIBUTIONS, xs, loom_syn_ty_arrays(e, element, nesting),
+                            loom_syn_argument_place(e, c->args[first + 2], c->span),
+                            "argument %u of `%s`, nested as the indices, with elements of the target", first + 3,
+                            c->name)) {
         return false;
     }
     *targets = (syn_targets){.rank = rank, .element = element};
@@ -310,7 +318,7 @@ syn_node *loom_syn_op_gather(const syn_call *c) {
     syn_ty *element = loom_syn_arg_array(c, xs, 0), *leaf = NULL;
     if (!is_array(c, is, 1)) return loom_syn_op_poison(c);
     uint32_t nesting = loom_syn_rank(is->type, &leaf);
-    if (!loom_syn_need_type(e, leaf, e->scalars[LOOM_I64], c->span, "indices of `%s`", c->name))
+    if (!loom_syn_need_type(e, LOOM_W_INDICES, leaf, e->scalars[LOOM_I64], c->span, "indices of `%s`", c->name))
         return loom_syn_op_poison(c);
     return loom_syn_node2(e, LOOM_OP_GATHER, loom_syn_ty_arrays(e, element, nesting), xs, is, c->span);
 }
@@ -339,7 +347,7 @@ static bool index_body(const syn_call *c, uint32_t k, index_map *map) {
     syn_ty *i64 = e->scalars[LOOM_I64];
     syn_ty *types[3] = {i64, i64, i64};
     if (k < 1 || k > 3) {
-        loom_syn_error(e, c->span, NULL, "`%s` works on one to three axes, not %u", c->name, k);
+        loom_syn_error(e, LOOM_W_RANK, c->span, NULL, "`%s` works on one to three axes, not %u", c->name, k);
         return false;
     }
     syn_body *body = loom_syn_open(e, B_ARRAY, k, types, c->span);
@@ -350,7 +358,7 @@ static bool index_body(const syn_call *c, uint32_t k, index_map *map) {
     bool good = t->kind == TY_TUPLE ? t->n >= 1 : loom_syn_unify(e, t, i64);
     for (uint32_t i = 0; t->kind == TY_TUPLE && i < t->n; i++) good = good && loom_syn_unify(e, t->fields[i], i64);
     if (!good) {
-        loom_syn_error(e, c->span, NULL,
+        loom_syn_error(e, LOOM_W_INDICES, c->span, NULL,
                        "the function given to `%s` must return an index, i64 or a tuple of i64, found %s", c->name,
                        loom_syn_ty_text(e, t));
         return false;

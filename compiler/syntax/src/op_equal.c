@@ -52,7 +52,7 @@ static syn_node *equal(syn_elab *e, syn_node *a, syn_node *b, loom_span span) {
 syn_node *loom_syn_equal(syn_elab *e, bool negated, syn_node *a, syn_node *b, loom_span span) {
     const char *left = loom_syn_ty_text(e, a->type), *right = loom_syn_ty_text(e, b->type);
     if (!loom_syn_unify(e, a->type, b->type)) {
-        loom_syn_error(e, span, NULL, "both sides of `%s` must have one type, found %s and %s",
+        loom_syn_error(e, LOOM_W_SIDES, span, NULL, "both sides of `%s` must have one type, found %s and %s",
                        negated ? "!=" : "==", left, right);
         return loom_syn_poison(e, span);
     }

@@ -106,21 +106,31 @@ static const char *wanted_hint(loom_prim prim, syn_ty *t) {
         return "complex numbers have no order: compare `abs z`, `re z` or `im z`";
     if (class == LOOM_PC_CMP && t->kind == TY_TUPLE) return "compare the fields one by one";
     if (class == LOOM_PC_FLT1 && t->kind == TY_SCALAR && loom_dtype_is_integer(t->dtype)) return "convert it: `f64 x`";
+    bool bits = !(operand_mask(prim) & SYN_FLOATS) && (operand_mask(prim) & SYN_INTEGERS);
+    if (bits && t->kind == TY_SCALAR && loom_dtype_is_float(t->dtype)) return "convert it: `i64 x`";
     return NULL;
 }
 
 static bool check_operand(syn_elab *e, loom_prim prim, syn_node *x, syn_mask mask, const char *name, loom_span span) {
     if (loom_syn_restrict(e, x->type, mask)) return true;
-    loom_syn_error(e, span, wanted_hint(prim, x->type), "`%s` needs %s, found %s", name, loom_syn_mask_text(mask),
-                   loom_syn_ty_text(e, x->type));
+    loom_syn_error(e, LOOM_W_OPERAND, span, wanted_hint(prim, x->type), "`%s` needs %s, found %s", name,
+                   loom_syn_mask_text(mask), loom_syn_ty_text(e, x->type));
     return false;
 }
 
-/* A literal with a fraction, whose type is still open, is an f64 as far as an integer beside it is concerned. */
+/* An integer, or the counter of a loop, whose type is still open. */
+static bool is_whole(const syn_ty *t) {
+    if (t->kind == TY_SCALAR) return loom_dtype_is_integer(t->dtype);
+    return t->kind == TY_VAR && t->mask && !(t->mask & ~SYN_INTEGERS);
+}
+
+/* A literal with a fraction, whose type is still open, is an f64 as far as an integer beside it is concerned, and an
+ * open integer an i64. */
 static loom_dtype type_beside(const syn_ty *t, const syn_ty *other) {
     if (t->kind == TY_SCALAR) return t->dtype;
+    if (is_whole(t)) return LOOM_I64;
     bool fraction = t->kind == TY_VAR && t->mask && !(t->mask & SYN_INTEGERS) && (t->mask & SYN_BIT(LOOM_F64));
-    return fraction && other->kind == TY_SCALAR && loom_dtype_is_integer(other->dtype) ? LOOM_F64 : LOOM_DTYPES;
+    return fraction && is_whole(other) ? LOOM_F64 : LOOM_DTYPES;
 }
 
 /* To the wider of both. */
@@ -144,7 +154,8 @@ static bool check_alike(syn_elab *e, loom_prim prim, uint32_t n, syn_node *const
         if (loom_syn_unify(e, args[0]->type, args[i]->type)) continue;
         syn_ty *t = loom_syn_ty(args[0]->type), *u = loom_syn_ty(args[i]->type);
         const char *hint = conversion_hint(e, t, u);
-        loom_syn_error(e, span, hint, "both sides of `%s` must have one type, found %s and %s", name, left, right);
+        loom_syn_error(e, LOOM_W_SIDES, span, hint, "both sides of `%s` must have one type, found %s and %s", name,
+                       left, right);
         return false;
     }
     return true;
@@ -176,7 +187,7 @@ static void apply_qualifier(syn_elab *e, loom_prim prim, loom_dtype at, uint32_t
     loom_prim_class class = loom_prim_table[prim].class;
     bool part = class == LOOM_PC_CMAKE || class == LOOM_PC_CISF || class == LOOM_PC_SCALE;
     syn_ty *want = e->scalars[part ? loom_dtype_real(at) : at];
-    if (n) loom_syn_need_type(e, args[0]->type, want, span, "`%s.%s`", loom_dtype_name(at), name);
+    if (n) loom_syn_need_type(e, LOOM_W_AT_TYPE, args[0]->type, want, span, "`%s.%s`", loom_dtype_name(at), name);
 }
 
 static bool is_compound(syn_ty *t) {
@@ -217,9 +228,15 @@ syn_node *loom_syn_prim_call(syn_elab *e, loom_prim prim, loom_dtype at, uint32_
 
 syn_node *loom_syn_convert(syn_elab *e, loom_dtype to, loom_dtype from, syn_node *x, loom_span span) {
     if (from != LOOM_DTYPES) {
-        loom_syn_need_type(e, x->type, e->scalars[from], span, "`%s.%s`", loom_dtype_name(to), loom_dtype_name(from));
+        syn_ty *t = loom_syn_ty(x->type);
+        const char *hint = t->kind == TY_SCALAR
+                               ? loom_arena_printf(e->arena, "`%s.%s` converts from %s", loom_dtype_name(to),
+                                                   loom_dtype_name(t->dtype), loom_dtype_name(t->dtype))
+                               : NULL;
+        loom_syn_need_type_hint(e, LOOM_W_AT_TYPE, x->type, e->scalars[from], span, hint, "`%s.%s`",
+                                loom_dtype_name(to), loom_dtype_name(from));
     }
-    if (!loom_syn_need_mask(e, x->type, SYN_SCALARS, span, "`%s`", loom_dtype_name(to)))
+    if (!loom_syn_need_mask(e, LOOM_W_OPERAND, x->type, SYN_SCALARS, span, "`%s`", loom_dtype_name(to)))
         return loom_syn_poison(e, span);
     return loom_syn_node1(e, LOOM_OP_CONVERT, e->scalars[to], x, span);
 }
@@ -237,7 +254,7 @@ syn_node *loom_syn_constant(syn_elab *e, syn_name *name, loom_dtype at, loom_spa
     if (at == LOOM_DTYPES) {
         type->literal = 2;
     } else if (!(mask & SYN_BIT(at))) {
-        loom_syn_error(e, span, NULL, "there is no `%s.%s`", loom_dtype_name(at), t);
+        loom_syn_error(e, LOOM_W_NO_QUALIFIED, span, NULL, "there is no `%s.%s`", loom_dtype_name(at), t);
         return loom_syn_poison(e, span);
     }
     syn_node *n = loom_syn_literal(e, LIT_CONSTANT, 0, 0, false, type, span);

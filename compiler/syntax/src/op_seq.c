@@ -6,7 +6,7 @@
 static bool allowed_here(const syn_call *c) {
     c->e->frame->uses_seq = true;
     if (!loom_syn_inside_operation(c->e)) return true;
-    loom_syn_error(c->e, c->span, "make the sequence's result a value outside of it, and use that",
+    loom_syn_error(c->e, LOOM_W_SEQ_INSIDE, c->span, "make the sequence's result a value outside of it, and use that",
                    "`%s` cannot stand in a function given to an operation", c->name);
     return false;
 }
@@ -23,7 +23,7 @@ syn_ty *loom_syn_arg_seq(const syn_call *c, syn_node *node, uint32_t i) {
         const char *form = loom_syn_builtin_form(c->name);
         const char *hint = t->kind == TY_ARRAY ? "`rows xs` makes a sequence of an array" : NULL;
         if (form) hint = loom_arena_printf(e->arena, "`%s`%s%s", form, hint ? "; " : "", hint ? hint : "");
-        loom_syn_error(e, loom_syn_argument_place(e, c->args[i], c->span), hint,
+        loom_syn_error(e, LOOM_W_NOT_A_SEQ, loom_syn_argument_place(e, c->args[i], c->span), hint,
                        "argument %u of `%s`: expected a sequence, found %s", i + 1, c->name, loom_syn_ty_text(e, t));
     }
     return e->poison;
@@ -42,7 +42,7 @@ syn_node *loom_syn_op_map_seq(const syn_call *c) {
     if (!allowed_here(c)) return loom_syn_op_poison(c);
     uint32_t missing = loom_syn_arity(e, c->args[0]);
     if (missing > k) {
-        loom_syn_error(e, c->span, "`zip_with_seq f s t` takes one element from each sequence",
+        loom_syn_error(e, LOOM_W_ARITY, c->span, "`zip_with_seq f s t` takes one element from each sequence",
                        "the function given to `%s` takes %u arguments, not %u", c->name, missing, k);
         return loom_syn_op_poison(c);
     }
@@ -64,7 +64,8 @@ syn_node *loom_syn_op_filter_seq(const syn_call *c) {
     syn_ty *element = loom_syn_arg_seq(c, s, 1);
     if (!allowed_here(c)) return loom_syn_op_poison(c);
     syn_body *body = loom_syn_arg_body(c, B_STREAM, 0, 1, &element);
-    loom_syn_need_type(e, body->result->type, e->scalars[LOOM_BOOL], c->span, "result of the function given to `%s`",
+    loom_syn_need_type(e, LOOM_W_CONDITION, body->result->type, e->scalars[LOOM_BOOL],
+                       loom_syn_argument_place(e, c->args[0], c->span), "result of the function given to `%s`",
                        c->name);
     syn_node *n = loom_syn_node1(e, LOOM_OP_SEQ_FILTER, s->type, s, c->span);
     loom_syn_set_bodies(e, n, body, NULL);
@@ -85,8 +86,8 @@ static syn_node *fold_or_scan(const syn_call *c, loom_op op) {
     syn_node *ne = loom_syn_arg(c, 1), *s = loom_syn_arg(c, 2);
     syn_ty *element = loom_syn_arg_seq(c, s, 2);
     if (!allowed_here(c)) return loom_syn_op_poison(c);
-    if (!loom_syn_need_type(e, ne->type, element, c->span, "neutral element of `%s`, against the sequence's elements",
-                            c->name)) {
+    if (!loom_syn_need_type(e, LOOM_W_NEUTRAL, ne->type, element, loom_syn_argument_place(e, c->args[1], c->span),
+                            "neutral element of `%s`, against the sequence's elements", c->name)) {
         return loom_syn_op_poison(c);
     }
     syn_body *body = loom_syn_arg_operator(c, B_STREAM, 0, element);
@@ -124,13 +125,13 @@ syn_node *loom_syn_op_reduce_seq(const syn_call *c) {
     syn_ty *element = loom_syn_arg_seq(c, s, 3);
     if (!allowed_here(c)) return loom_syn_op_poison(c);
     if (!loom_syn_forbid_seq(e, zero->type)) {
-        loom_syn_error(e, c->span, NULL, "an accumulator cannot be a sequence");
+        loom_syn_error(e, LOOM_W_SEQ_PART, c->span, NULL, "an accumulator cannot be a sequence");
         return loom_syn_op_poison(c);
     }
     syn_ty *types[2] = {zero->type, loom_syn_ty_array(e, element)};
     syn_body *step = loom_syn_arg_body(c, B_STREAM, 1, 2, types);
-    loom_syn_need_type(e, step->result->type, zero->type, c->span, "result of the step of `%s`, against its zero",
-                       c->name);
+    loom_syn_need_type(e, LOOM_W_OPERATOR, step->result->type, zero->type, c->span,
+                       "result of the step of `%s`, against its zero", c->name);
     syn_body *merge = loom_syn_arg_operator(c, B_STREAM, 2, zero->type);
     syn_node *n = loom_syn_node2(e, LOOM_OP_SEQ_REDUCE, zero->type, zero, s, c->span);
     loom_syn_set_bodies(e, n, step, merge);
@@ -149,7 +150,7 @@ static syn_body *keys_body(const syn_call *c, syn_ty *element) {
     syn_elab *e = c->e;
     syn_body *keys = loom_syn_arg_body(c, B_STREAM, 1, 1, &element);
     syn_ty *found = loom_syn_ty(keys->result->type);
-    loom_syn_need_type_hint(e, found, loom_syn_ty_array(e, e->scalars[LOOM_I64]),
+    loom_syn_need_type_hint(e, LOOM_W_KEYS, found, loom_syn_ty_array(e, e->scalars[LOOM_I64]),
                             loom_syn_argument_place(e, c->args[1], c->span),
                             found->kind == TY_ARRAY ? NULL : "a key alone is the set `[k]`", "keys of `%s`", c->name);
     return keys;
@@ -200,11 +201,11 @@ syn_node *loom_syn_op_group_map_seq(const syn_call *c) {
     syn_body *group = loom_syn_open(e, B_GROUP, 2, types, c->span);
     loom_syn_close(e, group, loom_syn_apply_nodes(e, c->args[5], 2, group->params, c->span));
     if (loom_syn_is_poison(group->result->type)) return loom_syn_op_poison(c);
-    if (!loom_syn_need_type(e, group->result->type, loom_syn_ty_seq(e, ne->type), c->span,
+    if (!loom_syn_need_type(e, LOOM_W_GROUP_RESULT, group->result->type, loom_syn_ty_seq(e, ne->type), c->span,
                             "what `%s` makes of a group, against a sequence of its neutral element", c->name))
         return loom_syn_op_poison(c);
     if (!is_mapped_group(group->result, group->params[1])) {
-        loom_syn_error(e, group->span, "an element that gives nothing gives the neutral element",
+        loom_syn_error(e, LOOM_W_GROUP_RESULT, group->span, "an element that gives nothing gives the neutral element",
                        "what `%s` makes of a group is not made of it by `map_seq` and `zip_with_seq` alone", c->name);
         return loom_syn_op_poison(c);
     }

@@ -35,7 +35,7 @@ syn_node *loom_syn_op_reshape(const syn_call *c) {
     syn_ty *t = loom_syn_ty(shape->type);
     uint32_t k = t->kind == TY_TUPLE ? t->n : 1;
     if (k < 1 || k > 3) {
-        loom_syn_error(e, c->span, NULL, "`%s` takes one to three sizes, found %u", c->name, k);
+        loom_syn_error(e, LOOM_W_RANK, c->span, NULL, "`%s` takes one to three sizes, found %u", c->name, k);
         return loom_syn_op_poison(c);
     }
     syn_node *sizes[3];
@@ -118,7 +118,7 @@ syn_node *loom_syn_op_assert(const syn_call *c) {
     syn_node *condition = loom_syn_arg(c, 0), *value = loom_syn_arg(c, 1);
     if (!loom_syn_arg_type(c, condition, c->e->scalars[LOOM_BOOL], 0)) return loom_syn_op_poison(c);
     if (!loom_syn_forbid_seq(c->e, value->type)) {
-        loom_syn_error(c->e, c->span, "assert something about a value made from it",
+        loom_syn_error(c->e, LOOM_W_SEQ_PART, c->span, "assert something about a value made from it",
                        "`assert` cannot guard a sequence");
         return loom_syn_op_poison(c);
     }
@@ -131,8 +131,8 @@ syn_node *loom_syn_op_assert(const syn_call *c) {
 syn_node *loom_syn_op_like(const syn_call *c) {
     syn_elab *e = c->e;
     syn_node *y = loom_syn_arg(c, 0), *x = loom_syn_arg(c, 1);
-    if (!loom_syn_need_mask(e, y->type, SYN_SCALARS, c->span, "argument 1 of `%s`", c->name) ||
-        !loom_syn_need_mask(e, x->type, SYN_SCALARS, c->span, "argument 2 of `%s`", c->name)) {
+    if (!loom_syn_need_mask(e, LOOM_W_OPERAND, y->type, SYN_SCALARS, c->span, "argument 1 of `%s`", c->name) ||
+        !loom_syn_need_mask(e, LOOM_W_OPERAND, x->type, SYN_SCALARS, c->span, "argument 2 of `%s`", c->name)) {
         return loom_syn_op_poison(c);
     }
     return loom_syn_node1(e, LOOM_OP_CONVERT, y->type, x, c->span);

@@ -30,7 +30,7 @@ syn_value *loom_syn_boundary(syn_elab *e, const syn_exp *x) {
         v->boundary = (syn_boundary)i;
         return v;
     }
-    loom_syn_error(e, x->span, forms, "there is no boundary `#%s`", x->name->text);
+    loom_syn_error(e, LOOM_W_BOUNDARY, x->span, forms, "there is no boundary `#%s`", x->name->text);
     return loom_syn_node_value(e, loom_syn_poison(e, x->span));
 }
 
@@ -74,11 +74,13 @@ static syn_node *inside(syn_elab *e, syn_node *at, syn_node *n, loom_span span) 
 /* Sets the rank at the first read. */
 static bool has_rank(syn_elab *e, syn_window *w, uint32_t n, loom_span span) {
     if (n > LOOM_SYN_MAX_WINDOW) {
-        loom_syn_error(e, span, NULL, "a window has one to %d axes, found %u indices", LOOM_SYN_MAX_WINDOW, n);
+        loom_syn_error(e, LOOM_W_WINDOW_AXES, span, NULL, "a window has one to %d axes, found %u indices",
+                       LOOM_SYN_MAX_WINDOW, n);
         return false;
     }
     if (w->rank && w->rank != n) {
-        loom_syn_error(e, span, "a stencil has as many axes as its window has indices, the same number at each read",
+        loom_syn_error(e, LOOM_W_WINDOW_AXES, span,
+                       "a stencil has as many axes as its window has indices, the same number at each read",
                        "a window that is read with %u ind%s is read with %u here", w->rank,
                        w->rank == 1 ? "ex" : "ices", n);
         return false;
@@ -88,15 +90,15 @@ static bool has_rank(syn_elab *e, syn_window *w, uint32_t n, loom_span span) {
     w->element = loom_syn_ty_var(e, 0);
     w->element->no_seq = true;
     if (loom_syn_unify(e, w->array->type, loom_syn_ty_arrays(e, w->element, n))) {
-        if (!w->constant || loom_syn_need_type(e, w->constant->type, w->element, w->constant->span,
-                                               "constant around the array, against its elements")) {
+        if (!w->constant || loom_syn_need_type(e, LOOM_W_BOUNDARY_VALUE, w->constant->type, w->element,
+                                               w->constant->span, "constant around the array, against its elements")) {
             return true;
         }
         w->element = e->poison;
         return false;
     }
-    loom_syn_error(e, span, NULL, "%u ind%s need%s a window over that many axes, found one over %s", n,
-                   n == 1 ? "ex" : "ices", n == 1 ? "s" : "", loom_syn_ty_text(e, w->array->type));
+    loom_syn_error(e, LOOM_W_WINDOW_AXES, span, NULL, "%u ind%s need%s a window over that many axes, found one over %s",
+                   n, n == 1 ? "ex" : "ices", n == 1 ? "s" : "", loom_syn_ty_text(e, w->array->type));
     w->element = e->poison;
     return false;
 }
@@ -105,7 +107,8 @@ syn_node *loom_syn_window_read(syn_elab *e, syn_window *w, uint32_t n, syn_value
                                loom_span span) {
     for (uint32_t i = 0; i < n; i++) {
         if (!index[i].slice) continue;
-        loom_syn_error(e, index[i].span, "`map (\\d -> w[d]) (-1...1)` reads several", "a window has no slices");
+        loom_syn_error(e, LOOM_W_WINDOW_SLICE, index[i].span, "`map (\\d -> w[d]) (-1...1)` reads several",
+                       "a window has no slices");
         return loom_syn_poison(e, span);
     }
     if (!has_rank(e, w, n, span)) return loom_syn_poison(e, span);
@@ -149,9 +152,10 @@ static bool take_boundary(const syn_call *c, syn_window *w) {
     if (open) return false; /* a def that nobody calls, or told */
     loom_span place = loom_syn_argument_place(e, v, c->span);
     if (v->kind == V_BOUNDARY) {
-        loom_syn_error(e, place, "write `(#constant 0)`", "`#%s` needs a value", names[v->boundary]);
+        loom_syn_error(e, LOOM_W_BOUNDARY_VALUE, place, "write `(#constant 0)`", "`#%s` needs a value",
+                       names[v->boundary]);
     } else {
-        loom_syn_error(e, place, forms, "argument 1 of `%s`: expected a boundary, found %s", c->name,
+        loom_syn_error(e, LOOM_W_BOUNDARY, place, forms, "argument 1 of `%s`: expected a boundary, found %s", c->name,
                        v->kind == V_NODE ? loom_syn_ty_text(e, v->node->type) : "a function");
     }
     return false;

@@ -20,12 +20,22 @@ bool loom_syn_take(syn_parser *p, syn_token_kind kind) {
     return true;
 }
 
-void loom_syn_fail(syn_parser *p, loom_span span, const char *hint, const char *format, ...) {
+void loom_syn_fail(syn_parser *p, loom_weft_error error, loom_span span, const char *hint, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    loom_syn_vreport(p->c, LOOM_E_SYNTAX, false, span, hint, format, arguments);
+    loom_syn_vreport(p->c, error, span, hint, format, arguments);
     va_end(arguments);
     longjmp(p->recover, 1);
+}
+
+void loom_syn_too_many(syn_parser *p, loom_span span, const char *what, const char *parts) {
+    loom_syn_fail(p, LOOM_W_TUPLE_SIZE, span, "what is more of the same is an array", "%s of more than %d %s", what,
+                  LOOM_MAX_TUPLE, parts);
+}
+
+static bool is_word_token(const syn_parser *p, const syn_token *t) {
+    char c = t->length ? p->tokens->text[t->offset] : ' ';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 static bool is_module_word(const syn_token *t) {
@@ -55,27 +65,60 @@ bool loom_syn_at_end(const syn_parser *p) {
     return t->kind == T_END || begins_declaration(t);
 }
 
-void loom_syn_fail_here(syn_parser *p, const char *expected, const char *hint) {
+/* The innermost bracket of this declaration that is still open here; NULL: none. */
+static const syn_token *open_bracket(const syn_parser *p) {
+    uint32_t closed = 0;
+    for (uint32_t i = p->at; i-- > p->decl_from;) {
+        const syn_token *t = &p->tokens->at[i];
+        if (t->kind == T_RPAR || t->kind == T_RBRACKET || t->kind == T_RBRACE) closed++;
+        if (t->kind != T_LPAR && t->kind != T_LBRACKET && t->kind != T_LBRACE) continue;
+        if (closed == 0) return t;
+        closed--;
+    }
+    return NULL;
+}
+
+/* What the present token tells about the mistake, where the place in the grammar tells nothing. */
+static const char *token_hint(syn_parser *p, loom_weft_error error) {
+    const syn_token *t = loom_syn_now(p), *open = open_bracket(p);
+    if (error == LOOM_W_CLOSING && open) {
+        return loom_arena_printf(p->c->arena, "%s is opened in line %u, column %u",
+                                 loom_syn_token_text(p->c, p->tokens, open), open->span.line, open->span.column);
+    }
+    if (error != LOOM_W_DECLARATION_END) return NULL;
+    if (t->kind == T_COMMA) return "a tuple stands in parentheses: (x, y)";
+    bool closes = t->kind == T_RPAR || t->kind == T_RBRACKET || t->kind == T_RBRACE;
+    return closes ? "no bracket is open here" : NULL;
+}
+
+void loom_syn_fail_here(syn_parser *p, loom_weft_error error, const char *expected, const char *hint) {
     const syn_token *t = loom_syn_now(p);
+    bool keyword = t->kind != T_NAME && t->kind != T_UNDERSCORE && is_word_token(p, t);
+    if (keyword && (error == LOOM_W_PATTERN || error == LOOM_W_EXPECTED)) {
+        hint = loom_arena_printf(p->c->arena, "%s is a word of the language: choose another name",
+                                 loom_syn_token_text(p->c, p->tokens, t));
+    }
+    if (!hint) hint = token_hint(p, error);
     /* What is missing at the end of a declaration is missing there, not where the next one begins. */
     if (p->at > p->decl_from && loom_syn_at_end(p)) {
         loom_span end = p->tokens->at[p->at - 1].span;
         end.column = end.end_column;
         end.end_column++;
-        loom_syn_fail(p, end, hint, "expected %s, found the end of the declaration", expected);
+        loom_syn_fail(p, error, end, hint, "expected %s, found the end of the declaration", expected);
     }
-    loom_syn_fail(p, t->span, hint, "expected %s, found %s", expected, loom_syn_token_text(p->c, p->tokens, t));
+    loom_syn_fail(p, error, t->span, hint, "expected %s, found %s", expected, loom_syn_token_text(p->c, p->tokens, t));
 }
 
-const syn_token *loom_syn_expect(syn_parser *p, syn_token_kind kind, const char *what, const char *hint) {
-    if (!loom_syn_is(p, kind)) loom_syn_fail_here(p, what, hint);
+const syn_token *loom_syn_expect(syn_parser *p, loom_weft_error error, syn_token_kind kind, const char *what,
+                                 const char *hint) {
+    if (!loom_syn_is(p, kind)) loom_syn_fail_here(p, error, what, hint);
     return loom_syn_next(p);
 }
 
 void loom_syn_enter(syn_parser *p) {
     if (++p->nesting > LOOM_SYN_MAX_NESTING) {
-        loom_syn_fail(p, loom_syn_now(p)->span, "name parts of it with `let`", "nested more than %d levels deep",
-                      LOOM_SYN_MAX_NESTING);
+        loom_syn_fail(p, LOOM_W_NESTING, loom_syn_now(p)->span, "name parts of it with `let`",
+                      "nested more than %d levels deep", LOOM_SYN_MAX_NESTING);
     }
 }
 
@@ -104,7 +147,7 @@ void loom_syn_skip_attributes(syn_parser *p) {
         loom_syn_next(p);
         for (uint32_t open = 1; open;) {
             const syn_token *t = loom_syn_now(p);
-            if (t->kind == T_END) loom_syn_fail_here(p, "`]` at the end of the attribute", NULL);
+            if (t->kind == T_END) loom_syn_fail_here(p, LOOM_W_CLOSING, "`]` at the end of the attribute", NULL);
             if (t->kind == T_LBRACKET) open++;
             if (t->kind == T_RBRACKET) open--;
             loom_syn_next(p);
@@ -115,7 +158,7 @@ void loom_syn_skip_attributes(syn_parser *p) {
 /* ---- declarations ---- */
 
 static _Noreturn void not_available(syn_parser *p, const syn_token *t) {
-    loom_syn_fail(p, t->span, "leave it out: `map f` is vectorised from what f says",
+    loom_syn_fail(p, LOOM_W_UNAVAILABLE, t->span, "leave it out: `map f` is vectorised from what f says",
                   "`%s` is not available in this version", t->name->text);
 }
 
@@ -128,14 +171,15 @@ static void skip_to_declaration(syn_parser *p, uint32_t from) {
 static void add_decl(syn_parser *p, syn_decl *d) {
     syn_decl **slot = d->kind == D_TYPE ? &d->name->type : &d->name->value;
     if (d->kind == D_TYPE && d->name->dtype != LOOM_DTYPES) {
-        loom_syn_report(p->c, LOOM_E_TYPE, d->span, NULL, "`%s` is a scalar type and cannot be defined", d->name->text);
+        loom_syn_report(p->c, LOOM_W_SCALAR_TYPE_NAME, d->span, "choose another name",
+                        "`%s` is a scalar type and cannot be defined", d->name->text);
     }
     if (*slot && (*slot)->prelude == p->prelude) {
         loom_span first = (*slot)->span;
         bool elsewhere = p->c->files && first.file != d->span.file && first.file < p->c->n_user_files;
         const char *hint = loom_arena_printf(p->c->arena, "the first one is in line %u%s%s", first.line,
                                              elsewhere ? " of " : "", elsewhere ? p->c->files[first.file].name : "");
-        loom_syn_report(p->c, LOOM_E_TYPE, d->span, hint, "`%s` is defined twice", d->name->text);
+        loom_syn_report(p->c, LOOM_W_DEFINED_TWICE, d->span, hint, "`%s` is defined twice", d->name->text);
     }
     d->shadowed = *slot;
     d->index = (uint32_t)p->decls->count;
@@ -147,13 +191,8 @@ static void add_decl(syn_parser *p, syn_decl *d) {
 
 /* A name, or an operator in parentheses. */
 static const syn_token *declared_name(syn_parser *p) {
-    if (loom_syn_is(p, T_LPAR) && loom_syn_ahead(p, 1)->kind == T_OP && loom_syn_ahead(p, 2)->kind == T_RPAR) {
-        loom_syn_next(p);
-        const syn_token *op = loom_syn_next(p);
-        loom_syn_next(p);
-        return op;
-    }
-    return loom_syn_expect(p, T_NAME, "a name", "as in `def name (x: f32) = x`");
+    const syn_token *op = loom_syn_take_operator(p);
+    return op ? op : loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a name", "as in `def name (x: f32) = x`");
 }
 
 static void parse_function(syn_parser *p, syn_decl_kind kind) {
@@ -169,7 +208,8 @@ static void parse_function(syn_parser *p, syn_decl_kind kind) {
     d->function->name = name->name;
     d->function->span = name->span;
     loom_syn_function_head(p, d->function);
-    loom_syn_expect(p, T_EQUALS, "`=` before the body", "parameters are names, or patterns in parentheses: (x: f32)");
+    loom_syn_expect(p, LOOM_W_EQUALS, T_EQUALS, "`=` before the body",
+                    "parameters are names, or patterns in parentheses: (x: f32)");
     d->function->body = loom_syn_exp(p);
     add_decl(p, d);
 }
@@ -177,7 +217,8 @@ static void parse_function(syn_parser *p, syn_decl_kind kind) {
 static void parse_type_decl(syn_parser *p) {
     loom_syn_next(p);
     if (p->at < p->tokens->count && (loom_syn_is_op(p, "^") || loom_syn_is_op(p, "~"))) loom_syn_next(p);
-    const syn_token *name = loom_syn_expect(p, T_NAME, "the type's name", "as in `type point = {x: f32, y: f32}`");
+    const syn_token *name =
+        loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "the type's name", "as in `type point = {x: f32, y: f32}`");
     syn_decl *d = LOOM_NEW(p->c->arena, syn_decl);
     p->declaring = name;
     p->declaring_kind = D_TYPE;
@@ -188,10 +229,10 @@ static void parse_type_decl(syn_parser *p) {
     d->function->name = name->name;
     loom_syn_function_head(p, d->function);
     if (d->function->n_params) {
-        loom_syn_fail(p, d->function->params[0]->span, "sizes are written [n], types 'a",
+        loom_syn_fail(p, LOOM_W_TYPE_PARAMETER, d->function->params[0]->span, "sizes are written [n], types 'a",
                       "a type's parameters are sizes and types");
     }
-    loom_syn_expect(p, T_EQUALS, "`=` before the type", NULL);
+    loom_syn_expect(p, LOOM_W_EQUALS, T_EQUALS, "`=` before the type", NULL);
     d->type = loom_syn_type(p);
     add_decl(p, d);
 }
@@ -200,10 +241,10 @@ static void parse_type_decl(syn_parser *p) {
 static _Noreturn void refuse_name(syn_parser *p, const syn_token *t) {
     if (is_module_word(t)) {
         p->declared = true;
-        loom_syn_fail(p, t->span, "give several files to one command: they are read as one text",
+        loom_syn_fail(p, LOOM_W_MODULES, t->span, "give several files to one command: they are read as one text",
                       "Weft has no modules and no `%s`", t->name->text);
     }
-    loom_syn_fail_here(p, "`def`, `entry` or `type`", "a declaration begins with one of these");
+    loom_syn_fail_here(p, LOOM_W_DECLARATION, "`def`, `entry` or `type`", "a declaration begins with one of these");
 }
 
 static void parse_decl(syn_parser *p) {
@@ -216,16 +257,17 @@ static void parse_decl(syn_parser *p) {
     case T_TYPE: parse_type_decl(p); break;
     case T_LIFTED: p->declared = true; not_available(p, t);
     case T_FOREIGN:
-        loom_syn_report(p->c, LOOM_E_SYNTAX, t->span, "without `foreign` it is a def",
+        loom_syn_report(p->c, LOOM_W_UNAVAILABLE, t->span, "without `foreign` it is a def",
                         "`foreign` is not available in this version");
         loom_syn_next(p);
         parse_function(p, D_DEF);
         break;
     case T_NAME: refuse_name(p, t);
-    default: loom_syn_fail_here(p, "`def`, `entry` or `type`", "a declaration begins with one of these");
+    default:
+        loom_syn_fail_here(p, LOOM_W_DECLARATION, "`def`, `entry` or `type`", "a declaration begins with one of these");
     }
     if (!loom_syn_is(p, T_END) && !begins_declaration(loom_syn_now(p)) && !loom_syn_is(p, T_LET)) {
-        loom_syn_fail_here(p, "the end of the declaration", NULL);
+        loom_syn_fail_here(p, LOOM_W_DECLARATION_END, "the end of the declaration", NULL);
     }
 }
 

@@ -16,7 +16,8 @@ static syn_index parse_place(syn_parser *p) {
             place.to = loom_syn_index_part(p);
         }
         if (loom_syn_take(p, T_COLON)) {
-            if (loom_syn_is(p, T_COMMA) || loom_syn_is(p, T_RBRACKET)) loom_syn_fail_here(p, "the step", hint);
+            if (loom_syn_is(p, T_COMMA) || loom_syn_is(p, T_RBRACKET))
+                loom_syn_fail_here(p, LOOM_W_EXPECTED, "the step", hint);
             place.step = loom_syn_index_part(p);
         }
     }
@@ -28,13 +29,14 @@ void loom_syn_parse_index(syn_parser *p, syn_exp *e) {
     uint32_t first = p->at;
     loom_syn_enter(p);
     loom_syn_mark(p, first, MARK_INDEX);
-    loom_syn_expect(p, T_LBRACKET, "`[`", NULL);
+    loom_syn_expect(p, LOOM_W_EXPECTED, T_LBRACKET, "`[`", NULL);
     LOOM_VEC(syn_index) index = {0};
     do {
         syn_index place = parse_place(p);
         LOOM_PUSH(p->c->arena, index, place);
     } while (loom_syn_take(p, T_COMMA));
-    loom_syn_expect(p, T_RBRACKET, "`,` or `]` after an index", "an index is `i`, a slice `from:to:step`");
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RBRACKET, "`,` or `]` after an index",
+                    "an index is `i`, a slice `from:to:step`");
     loom_syn_extent(p, first, X_BRACKET);
     e->index = index.at;
     e->n_index = (uint32_t)index.count;
@@ -48,7 +50,7 @@ static syn_exp *operator_reference(syn_parser *p, uint32_t first) {
     syn_exp *e = loom_syn_new_exp(p, E_OPERATOR, first);
     e->name = op->name;
     e->name_span = op->span;
-    loom_syn_expect(p, T_RPAR, "`)`", NULL);
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RPAR, "`)`", NULL);
     return loom_syn_finish(p, e, first);
 }
 
@@ -59,18 +61,18 @@ static syn_exp *right_section(syn_parser *p, uint32_t first) {
     e->name = op->name;
     e->name_span = op->span;
     e->a = loom_syn_exp(p);
-    loom_syn_expect(p, T_RPAR, "`)` after the section", "(* x) is the function \\y -> y * x");
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RPAR, "`)` after the section", "(* x) is the function \\y -> y * x");
     return loom_syn_finish(p, e, first);
 }
 
 static syn_exp *backtick_section(syn_parser *p, uint32_t first) {
     loom_syn_next(p);
     syn_exp *e = loom_syn_new_exp(p, E_RIGHT, first);
-    e->name = loom_syn_expect(p, T_NAME, "a function's name", "as in (`f` x)")->name;
+    e->name = loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a function's name", "as in (`f` x)")->name;
     e->flag = true;
-    loom_syn_expect(p, T_BACKTICK, "the closing backtick", NULL);
+    loom_syn_expect(p, LOOM_W_CLOSING, T_BACKTICK, "the closing backtick", NULL);
     e->a = loom_syn_exp(p);
-    loom_syn_expect(p, T_RPAR, "`)` after the section", NULL);
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RPAR, "`)` after the section", NULL);
     return loom_syn_finish(p, e, first);
 }
 
@@ -80,7 +82,7 @@ static syn_exp *projection_section(syn_parser *p, uint32_t first) {
     if (loom_syn_is(p, T_LBRACKET)) {
         syn_exp *e = loom_syn_new_exp(p, E_INDEXER, first);
         loom_syn_parse_index(p, e);
-        loom_syn_expect(p, T_RPAR, "`)` after the section", "(.[i]) is the function \\xs -> xs[i]");
+        loom_syn_expect(p, LOOM_W_CLOSING, T_RPAR, "`)` after the section", "(.[i]) is the function \\xs -> xs[i]");
         return loom_syn_finish(p, e, first);
     }
     syn_exp *e = loom_syn_new_exp(p, E_FIELDS, first);
@@ -90,7 +92,7 @@ static syn_exp *projection_section(syn_parser *p, uint32_t first) {
     } while (loom_syn_take(p, T_DOT));
     e->names = names.at;
     e->n_names = (uint32_t)names.count;
-    loom_syn_expect(p, T_RPAR, "`)` after the section", "(.x) is the function \\r -> r.x");
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RPAR, "`)` after the section", "(.x) is the function \\r -> r.x");
     return loom_syn_finish(p, e, first);
 }
 
@@ -100,7 +102,7 @@ static syn_exp *left_section(syn_parser *p, syn_exp *operand, uint32_t first) {
     e->name = op->name;
     e->name_span = op->span;
     e->a = operand;
-    loom_syn_expect(p, T_RPAR, "`)` after the section", NULL);
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RPAR, "`)` after the section", NULL);
     return loom_syn_finish(p, e, first);
 }
 
@@ -114,11 +116,11 @@ static syn_exp *tuple_or_group(syn_parser *p, uint32_t first) {
     while (!loom_syn_is(p, T_RPAR)) {
         LOOM_PUSH(p->c->arena, items, loom_syn_exp(p));
         if (items.count == 1 && loom_syn_is(p, T_OP)) return left_section(p, items.at[0], first);
-        if (items.count > LOOM_MAX_TUPLE) loom_syn_fail_here(p, "fewer components", NULL);
+        if (items.count > LOOM_MAX_TUPLE) loom_syn_too_many(p, p->tokens->at[first].span, "a tuple", "components");
         if (!loom_syn_take(p, T_COMMA)) break;
         tuple = true;
     }
-    loom_syn_expect(p, T_RPAR, "`)`", NULL);
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RPAR, "`)`", NULL);
     if (!tuple) return items.at[0];
     syn_exp *e = loom_syn_new_exp(p, E_TUPLE, first);
     e->items = items.at;
@@ -169,11 +171,12 @@ static syn_exp *parse_record(syn_parser *p) {
     LOOM_VEC(loom_span) spans = {0};
     while (!loom_syn_is(p, T_RBRACE)) {
         uint32_t at = p->at;
-        const syn_token *name = loom_syn_expect(p, T_NAME, "a field's name", "a record is written {x = 1, y = 2}");
+        const syn_token *name =
+            loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a field's name", "a record is written {x = 1, y = 2}");
         for (size_t i = 0; i < names.count; i++) {
             if (names.at[i] == name->name) loom_syn_field_twice(p, name, spans.at[i]);
         }
-        if (names.count >= LOOM_MAX_TUPLE) loom_syn_fail_here(p, "fewer fields", NULL);
+        if (names.count >= LOOM_MAX_TUPLE) loom_syn_too_many(p, p->tokens->at[first].span, "a record", "fields");
         syn_exp *value = NULL;
         if (loom_syn_take(p, T_EQUALS)) {
             value = loom_syn_exp(p);
@@ -186,7 +189,7 @@ static syn_exp *parse_record(syn_parser *p) {
         LOOM_PUSH(p->c->arena, items, value);
         if (!loom_syn_take(p, T_COMMA)) break;
     }
-    loom_syn_expect(p, T_RBRACE, "`,` or `}` after a field", "a record is written {x = 1, y = 2}");
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RBRACE, "`,` or `}` after a field", "a record is written {x = 1, y = 2}");
     loom_syn_extent(p, first, X_BRACKET);
     e->names = names.at;
     e->n_names = (uint32_t)names.count;
@@ -204,7 +207,7 @@ static syn_exp *parse_array(syn_parser *p) {
         LOOM_PUSH(p->c->arena, items, loom_syn_exp(p));
         if (!loom_syn_take(p, T_COMMA)) break;
     }
-    loom_syn_expect(p, T_RBRACKET, "`,` or `]` after an element", NULL);
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RBRACKET, "`,` or `]` after an element", NULL);
     loom_syn_extent(p, first, X_BRACKET);
     e->items = items.at;
     e->n_items = (uint32_t)items.count;
@@ -248,7 +251,7 @@ static syn_exp *parse_boundary(syn_parser *p) {
     uint32_t first = p->at;
     syn_exp *e = loom_syn_new_exp(p, E_BOUNDARY, first);
     loom_syn_next(p);
-    e->name = loom_syn_expect(p, T_NAME, "a boundary's name", "as in `stencil #clamp f xs`")->name;
+    e->name = loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a boundary's name", "as in `stencil #clamp f xs`")->name;
     return loom_syn_finish(p, e, first);
 }
 
@@ -278,17 +281,18 @@ static syn_exp *parse_plain_atom(syn_parser *p) {
     case T_LBRACKET: return parse_array(p);
     case T_LBRACE: return parse_record(p);
     case T_UNDERSCORE:
-        loom_syn_fail(p, loom_syn_now(p)->span, NULL, "`_` stands for what is not named, so it has no value");
+        loom_syn_fail(p, LOOM_W_UNDERSCORE, loom_syn_now(p)->span, "give it a name where it is bound",
+                      "`_` stands for what is not named, so it has no value");
     case T_HASH: return parse_boundary(p);
     default:
-        loom_syn_fail_here(p, "an expression",
+        loom_syn_fail_here(p, LOOM_W_EXPRESSION, "an expression",
                            loom_syn_at_end(p) ? "a value belongs here, such as `1`, `x + 1` or `f x`" : NULL);
     }
 }
 
 syn_name *loom_syn_parse_field_name(syn_parser *p) {
     const syn_token *t = loom_syn_now(p);
-    if (t->kind != T_NAME && t->kind != T_INT) loom_syn_fail_here(p, "a field", "as in r.x or t.0");
+    if (t->kind != T_NAME && t->kind != T_INT) loom_syn_fail_here(p, LOOM_W_EXPECTED, "a field", "as in r.x or t.0");
     loom_syn_next(p);
     return t->kind == T_NAME ? t->name : loom_syn_intern(p->c, p->tokens->text + t->offset, t->length);
 }

@@ -44,7 +44,7 @@ syn_exp *loom_syn_finish(syn_parser *p, syn_exp *e, uint32_t first) {
         under(e, e->loop->body);
     }
     if (e->depth > LOOM_SYN_MAX_HEIGHT) {
-        loom_syn_fail(p, e->span, "name parts of it with `let`", "an expression of more than %d levels",
+        loom_syn_fail(p, LOOM_W_HEIGHT, e->span, "name parts of it with `let`", "an expression of more than %d levels",
                       LOOM_SYN_MAX_HEIGHT);
     }
     return e;
@@ -113,7 +113,8 @@ static syn_exp *parse_operators(syn_parser *p) {
 static void parse_path(syn_parser *p, syn_exp *e) {
     LOOM_VEC(syn_name *) names = {0};
     do {
-        LOOM_PUSH(p->c->arena, names, loom_syn_expect(p, T_NAME, "a field's name", "as in `r with x = 1`")->name);
+        LOOM_PUSH(p->c->arena, names,
+                  loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a field's name", "as in `r with x = 1`")->name);
     } while (loom_syn_take(p, T_DOT));
     e->names = names.at;
     e->n_names = (uint32_t)names.count;
@@ -132,7 +133,7 @@ static syn_exp *parse_with(syn_parser *p) {
         } else {
             parse_path(p, update);
         }
-        loom_syn_expect(p, T_EQUALS, "`=` and the new value", "as in `xs with [i] = v`");
+        loom_syn_expect(p, LOOM_W_EQUALS, T_EQUALS, "`=` and the new value", "as in `xs with [i] = v`");
         update->b = parse_operators(p);
         e = loom_syn_finish(p, update, first);
         loom_syn_extent(p, first, X_OTHER);
@@ -147,8 +148,8 @@ static syn_exp *parse_backticks(syn_parser *p) {
     syn_exp *e = parse_with(p);
     while (loom_syn_is(p, T_BACKTICK)) {
         loom_syn_next(p);
-        const syn_token *name = loom_syn_expect(p, T_NAME, "a function's name", "as in x `f` y");
-        loom_syn_expect(p, T_BACKTICK, "the closing backtick", NULL);
+        const syn_token *name = loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a function's name", "as in x `f` y");
+        loom_syn_expect(p, LOOM_W_CLOSING, T_BACKTICK, "the closing backtick", NULL);
         syn_exp *right = parse_with(p);
         e = binary(p, name, e, right, first);
         e->flag = true;
@@ -170,7 +171,7 @@ static syn_exp *parse_range(syn_parser *p) {
     if (loom_syn_take(p, T_DOTS)) {
         e->b = parse_backticks(p);
         if (!is_range_end(p)) {
-            loom_syn_fail_here(p, "`..<`, `...` or `..>` and the end of the range",
+            loom_syn_fail_here(p, LOOM_W_RANGE_FORM, "`..<`, `...` or `..>` and the end of the range",
                                "`a..<b` is without b, `a...b` with it; `a..s..<b` has s as its second element");
         }
     }
@@ -224,7 +225,7 @@ static syn_exp *let_function(syn_parser *p, uint32_t first) {
     e->function->name = name->name;
     e->function->span = name->span;
     loom_syn_function_head(p, e->function);
-    loom_syn_expect(p, T_EQUALS, "`=` and the function's body", NULL);
+    loom_syn_expect(p, LOOM_W_EQUALS, T_EQUALS, "`=` and the function's body", NULL);
     e->function->body = loom_syn_exp(p);
     return e;
 }
@@ -239,7 +240,7 @@ static syn_exp *let_update(syn_parser *p, uint32_t first) {
     update->a->name = e->pat->name;
     update->name_span = loom_syn_now(p)->span;
     loom_syn_parse_index(p, update);
-    loom_syn_expect(p, T_EQUALS, "`=` and the new value", NULL);
+    loom_syn_expect(p, LOOM_W_EQUALS, T_EQUALS, "`=` and the new value", NULL);
     update->b = loom_syn_exp(p);
     e->a = loom_syn_finish(p, update, at);
     return e;
@@ -250,8 +251,9 @@ static syn_exp *let_pattern(syn_parser *p, uint32_t first) {
     e->function = LOOM_NEW(p->c->arena, syn_function);
     while (loom_syn_is(p, T_LBRACKET)) {
         loom_syn_next(p);
-        const syn_token *name = loom_syn_expect(p, T_NAME, "a size's name", "as in `let [n] (xs: [n]f32) = ...`");
-        loom_syn_expect(p, T_RBRACKET, "`]`", NULL);
+        const syn_token *name =
+            loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a size's name", "as in `let [n] (xs: [n]f32) = ...`");
+        loom_syn_expect(p, LOOM_W_CLOSING, T_RBRACKET, "`]`", NULL);
         syn_function *f = e->function;
         f->sizes = loom_arena_grow(p->c->arena, f->sizes, f->n_sizes, f->n_sizes + 1, sizeof *f->sizes);
         f->size_spans = loom_arena_grow(p->c->arena, f->size_spans, f->n_sizes, f->n_sizes + 1, sizeof *f->size_spans);
@@ -260,7 +262,7 @@ static syn_exp *let_pattern(syn_parser *p, uint32_t first) {
     }
     e->pat = loom_syn_pattern(p);
     loom_syn_bind_once(p, &e->pat, 1);
-    loom_syn_expect(p, T_EQUALS, "`=` and a value", "as in `let x = 1`");
+    loom_syn_expect(p, LOOM_W_EQUALS, T_EQUALS, "`=` and a value", "as in `let x = 1`");
     e->a = loom_syn_exp(p);
     if (e->function->n_sizes == 0) e->function = NULL;
     return e;
@@ -285,10 +287,14 @@ syn_exp *loom_syn_parse_let(syn_parser *p) {
         if (loom_syn_take(p, T_IN))
             loom_syn_skip_attributes(p);
         else if (!loom_syn_is(p, T_LET))
-            loom_syn_fail_here(p, "`in` after the let", "a `let` needs `in` and an expression that uses it");
+            loom_syn_fail_here(p, LOOM_W_LET_FORM, "`in` after the let",
+                               loom_arena_printf(p->c->arena,
+                                                 "the `let` of line %u needs `in` and an expression that uses it",
+                                                 p->tokens->at[first].span.line));
     }
     if (loom_syn_at_end(p)) {
-        loom_syn_fail_here(p, "an expression", "after `in` comes the value, made with what the `let` names");
+        loom_syn_fail_here(p, LOOM_W_LET_FORM, "an expression",
+                           "after `in` comes the value, made with what the `let` names");
     }
     syn_exp *body = loom_syn_exp(p);
     for (size_t i = lets.count; i-- > 0;) {
@@ -306,9 +312,9 @@ syn_exp *loom_syn_parse_if(syn_parser *p) {
     syn_exp *e = loom_syn_new_exp(p, E_IF, first);
     loom_syn_next(p);
     e->a = loom_syn_exp(p);
-    loom_syn_expect(p, T_THEN, "`then`", "if condition then value else value");
+    loom_syn_expect(p, LOOM_W_IF_FORM, T_THEN, "`then`", "if condition then value else value");
     e->b = loom_syn_exp(p);
-    loom_syn_expect(p, T_ELSE, "`else`", "an `if` is a value, so both branches are needed");
+    loom_syn_expect(p, LOOM_W_IF_FORM, T_ELSE, "`else`", "an `if` is a value, so both branches are needed");
     p->chained_if = p->at;
     e->c = loom_syn_exp(p);
     if (!chained) loom_syn_extent(p, first, X_IF);
@@ -322,7 +328,7 @@ static void parse_loop_head(syn_parser *p, syn_loop *loop) {
         loop->limit = loom_syn_exp(p);
         return;
     }
-    loom_syn_expect(p, T_FOR, "`while` or `for`", hint);
+    loom_syn_expect(p, LOOM_W_LOOP_FORM, T_FOR, "`while` or `for`", hint);
     loop->variable = loom_syn_pattern(p);
     loom_syn_bind_once(p, &loop->variable, 1);
     if (loom_syn_take(p, T_IN)) {
@@ -331,7 +337,7 @@ static void parse_loop_head(syn_parser *p, syn_loop *loop) {
         loop->kind = LOOP_FOR;
         loom_syn_next(p);
     } else {
-        loom_syn_fail_here(p, "`<` or `in`", hint);
+        loom_syn_fail_here(p, LOOM_W_LOOP_FORM, "`<` or `in`", hint);
     }
     loop->limit = loom_syn_exp(p);
 }
@@ -345,7 +351,7 @@ syn_exp *loom_syn_parse_loop(syn_parser *p) {
     loom_syn_bind_once(p, &e->loop->state, 1);
     if (loom_syn_take(p, T_EQUALS)) e->loop->initial = loom_syn_exp(p);
     parse_loop_head(p, e->loop);
-    loom_syn_expect(p, T_DO, "`do` and the loop's body", NULL);
+    loom_syn_expect(p, LOOM_W_LOOP_FORM, T_DO, "`do` and the loop's body", "loop x = start for i < n do step");
     e->loop->body = loom_syn_exp(p);
     loom_syn_extent(p, first, X_OTHER);
     return loom_syn_finish(p, e, first);
@@ -355,12 +361,12 @@ static syn_case parse_case(syn_parser *p) {
     uint32_t first = p->at;
     const char *hint = "as in `case 0 -> x`, `case (1, y) -> y`, `case _ -> 0`";
     syn_case c = {0};
-    loom_syn_expect(p, T_CASE, "`case`", hint);
+    loom_syn_expect(p, LOOM_W_MATCH_FORM, T_CASE, "`case`", hint);
     p->refutable = true;
     c.pat = loom_syn_pattern(p);
     p->refutable = false;
     loom_syn_bind_once(p, &c.pat, 1);
-    loom_syn_expect(p, T_ARROW, "`->` after the pattern", hint);
+    loom_syn_expect(p, LOOM_W_MATCH_FORM, T_ARROW, "`->` after the pattern", hint);
     c.span = loom_syn_span_from(p, first);
     c.body = loom_syn_exp(p);
     return c;
@@ -390,12 +396,13 @@ syn_exp *loom_syn_parse_lambda(syn_parser *p) {
     e->function = LOOM_NEW(p->c->arena, syn_function);
     LOOM_VEC(syn_pat *) params = {0};
     while (loom_syn_starts_pattern(p)) LOOM_PUSH(p->c->arena, params, loom_syn_pattern_atom(p));
-    if (params.count == 0) loom_syn_fail_here(p, "a parameter", "a function is written \\x -> x + 1");
+    if (params.count == 0)
+        loom_syn_fail_here(p, LOOM_W_LAMBDA_FORM, "a parameter", "a function is written \\x -> x + 1");
     e->function->params = params.at;
     e->function->n_params = (uint32_t)params.count;
     loom_syn_bind_once(p, e->function->params, e->function->n_params);
     if (loom_syn_take(p, T_COLON)) e->function->result = loom_syn_type_atom(p);
-    loom_syn_expect(p, T_ARROW, "`->`", "a function is written \\x -> x + 1");
+    loom_syn_expect(p, LOOM_W_LAMBDA_FORM, T_ARROW, "`->`", "a function is written \\x -> x + 1");
     e->function->span = loom_syn_span_from(p, first);
     uint32_t body = p->at;
     e->function->body = loom_syn_exp(p);

@@ -17,7 +17,7 @@ static syn_te *finish_type(syn_parser *p, syn_te *t, uint32_t first) {
         if (t->items[i]->depth >= t->depth) t->depth = t->items[i]->depth + 1;
     }
     if (t->depth > LOOM_SYN_MAX_NESTING) {
-        loom_syn_fail(p, t->span, NULL, "a type nested more than %d levels deep", LOOM_SYN_MAX_NESTING);
+        loom_syn_fail(p, LOOM_W_NESTING, t->span, NULL, "a type nested more than %d levels deep", LOOM_SYN_MAX_NESTING);
     }
     return t;
 }
@@ -31,9 +31,10 @@ static syn_te *type_with(syn_parser *p, syn_te *t, syn_te *item, uint32_t first)
 
 /* `[d]`; NULL for `[]`. */
 static syn_exp *parse_dim(syn_parser *p) {
-    loom_syn_expect(p, T_LBRACKET, "`[`", NULL);
+    loom_syn_expect(p, LOOM_W_EXPECTED, T_LBRACKET, "`[`", NULL);
     syn_exp *dim = loom_syn_is(p, T_RBRACKET) ? NULL : loom_syn_exp(p);
-    loom_syn_expect(p, T_RBRACKET, "`]` after the size", "a size is a name, a number, or + - * of those");
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RBRACKET, "`]` after the size",
+                    "a size is a name, a number, or + - * of those");
     return dim;
 }
 
@@ -57,7 +58,7 @@ static syn_te *parse_parenthesised_type(syn_parser *p) {
         if (!loom_syn_take(p, T_COMMA)) break;
         tuple = true;
     }
-    loom_syn_expect(p, T_RPAR, "`)` after the type", NULL);
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RPAR, "`)` after the type", NULL);
     loom_syn_extent(p, first, X_BRACKET);
     if (!tuple) return items.at[0];
     t->items = items.at;
@@ -68,7 +69,7 @@ static syn_te *parse_parenthesised_type(syn_parser *p) {
 _Noreturn void loom_syn_field_twice(syn_parser *p, const syn_token *name, loom_span first) {
     const char *hint = loom_arena_printf(p->c->arena, "the first one is in line %u, column %u; leave one of them out",
                                          first.line, first.column);
-    loom_syn_fail(p, name->span, hint, "field `%s` is there twice", name->name->text);
+    loom_syn_fail(p, LOOM_W_FIELD_TWICE, name->span, hint, "field `%s` is there twice", name->name->text);
 }
 
 static syn_te *parse_record_type(syn_parser *p) {
@@ -79,21 +80,19 @@ static syn_te *parse_record_type(syn_parser *p) {
     LOOM_VEC(syn_name *) names = {0};
     LOOM_VEC(loom_span) spans = {0};
     while (!loom_syn_is(p, T_RBRACE)) {
-        const syn_token *name = loom_syn_expect(p, T_NAME, "a field's name", "as in {x: f32, y: f32}");
+        const syn_token *name = loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a field's name", "as in {x: f32, y: f32}");
         for (size_t i = 0; i < names.count; i++) {
             if (names.at[i] == name->name) loom_syn_field_twice(p, name, spans.at[i]);
         }
-        if (names.count >= LOOM_MAX_TUPLE) {
-            loom_syn_fail(p, name->span, NULL, "a record of more than %d fields", LOOM_MAX_TUPLE);
-        }
+        if (names.count >= LOOM_MAX_TUPLE) loom_syn_too_many(p, p->tokens->at[first].span, "a record", "fields");
         loom_syn_mark(p, p->at, MARK_TIGHT);
-        loom_syn_expect(p, T_COLON, "`:` and the field's type", "as in {x: f32, y: f32}");
+        loom_syn_expect(p, LOOM_W_EXPECTED, T_COLON, "`:` and the field's type", "as in {x: f32, y: f32}");
         LOOM_PUSH(p->c->arena, names, name->name);
         LOOM_PUSH(p->c->arena, spans, name->span);
         LOOM_PUSH(p->c->arena, items, loom_syn_type(p));
         if (!loom_syn_take(p, T_COMMA)) break;
     }
-    loom_syn_expect(p, T_RBRACE, "`,` or `}` after a field", NULL);
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RBRACE, "`,` or `}` after a field", NULL);
     loom_syn_extent(p, first, X_BRACKET);
     t->items = items.at;
     t->names = names.at;
@@ -147,7 +146,7 @@ syn_te *loom_syn_type_atom(syn_parser *p) {
     case T_LPAR: t = parse_parenthesised_type(p); break;
     case T_LBRACE: t = parse_record_type(p); break;
     case T_LBRACKET: t = parse_array_type(p); break;
-    default: loom_syn_fail_here(p, "a type", "such as f32, [n]f32, (f32, i64), {x: f32} or seq f32");
+    default: loom_syn_fail_here(p, LOOM_W_TYPE, "a type", "such as f32, [n]f32, (f32, i64), {x: f32} or seq f32");
     }
     loom_syn_leave(p);
     return t;
@@ -172,7 +171,7 @@ syn_te *loom_syn_type(syn_parser *p) {
     bool named = false;
     skip_parameter_name(p, &named);
     syn_te *t = named ? loom_syn_type(p) : loom_syn_type_atom(p);
-    if (named) loom_syn_expect(p, T_RPAR, "`)` after the parameter's type", NULL);
+    if (named) loom_syn_expect(p, LOOM_W_CLOSING, T_RPAR, "`)` after the parameter's type", NULL);
     if (loom_syn_take(p, T_ARROW)) {
         syn_te *f = new_type(p, TE_FUN);
         f->items = LOOM_NEW_ARRAY(p->c->arena, syn_te *, 2);
@@ -209,7 +208,7 @@ static syn_pat *parse_tuple_pattern(syn_parser *p) {
         if (!loom_syn_take(p, T_COMMA)) break;
         tuple = true;
     }
-    loom_syn_expect(p, T_RPAR, "`)` after the pattern", NULL);
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RPAR, "`)` after the pattern", NULL);
     loom_syn_extent(p, first, X_BRACKET);
     if (!tuple) return items.at[0];
     pat->items = items.at;
@@ -227,19 +226,20 @@ static syn_pat *parse_record_pattern(syn_parser *p) {
     LOOM_VEC(loom_span) spans = {0};
     while (!loom_syn_is(p, T_RBRACE)) {
         syn_pat *field = new_pattern(p, P_NAME);
-        const syn_token *name = loom_syn_expect(p, T_NAME, "a field's name", "as in {x, y} or {x = a, y = b}");
+        const syn_token *name =
+            loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a field's name", "as in {x, y} or {x = a, y = b}");
         field->name = name->name;
         for (size_t i = 0; i < names.count; i++) {
             if (names.at[i] == name->name) loom_syn_field_twice(p, name, spans.at[i]);
         }
-        if (names.count >= LOOM_MAX_TUPLE) loom_syn_fail_here(p, "fewer fields", NULL);
+        if (names.count >= LOOM_MAX_TUPLE) loom_syn_too_many(p, p->tokens->at[first].span, "a record", "fields");
         LOOM_PUSH(p->c->arena, names, name->name);
         LOOM_PUSH(p->c->arena, spans, name->span);
         if (loom_syn_take(p, T_EQUALS)) field = loom_syn_pattern(p);
         LOOM_PUSH(p->c->arena, items, field);
         if (!loom_syn_take(p, T_COMMA)) break;
     }
-    loom_syn_expect(p, T_RBRACE, "`,` or `}` after a field", NULL);
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RBRACE, "`,` or `}` after a field", NULL);
     loom_syn_extent(p, first, X_BRACKET);
     pat->items = items.at;
     pat->names = names.at;
@@ -253,15 +253,35 @@ static syn_pat *parse_literal_pattern(syn_parser *p) {
     syn_pat *pat = new_pattern(p, P_LITERAL);
     pat->literal = loom_syn_take_literal(p);
     if (!pat->literal) {
-        loom_syn_fail_here(p, "a name or a pattern",
+        loom_syn_fail_here(p, LOOM_W_PATTERN, "a name or a pattern",
                            p->refutable ? "such as 1, true, x, _, (0, y), {x = 1}"
                                         : "such as x, _, (x, y), {x, y} or (x: f32)");
     }
     pat->span = loom_syn_span_from(p, first);
     if (!p->refutable) {
-        loom_syn_fail(p, pat->span, "compare with `if`, or write a `case` for it in a `match`",
+        loom_syn_fail(p, LOOM_W_PATTERN_LITERAL, pat->span, "compare with `if`, or write a `case` for it in a `match`",
                       "a literal is a pattern in a `case` only: others fit every value");
     }
+    return pat;
+}
+
+const syn_token *loom_syn_take_operator(syn_parser *p) {
+    if (!loom_syn_is(p, T_LPAR) || loom_syn_ahead(p, 1)->kind != T_OP || loom_syn_ahead(p, 2)->kind != T_RPAR)
+        return NULL;
+    loom_syn_next(p);
+    const syn_token *op = loom_syn_next(p);
+    loom_syn_next(p);
+    return op;
+}
+
+/* `(<=)`: a parameter that is used as an operator. NULL where there is none. */
+static syn_pat *operator_pattern(syn_parser *p) {
+    syn_pat *pat = new_pattern(p, P_NAME);
+    uint32_t first = p->at;
+    const syn_token *op = loom_syn_take_operator(p);
+    if (!op) return NULL;
+    pat->name = op->name;
+    pat->span = loom_syn_span_from(p, first);
     return pat;
 }
 
@@ -278,7 +298,10 @@ syn_pat *loom_syn_pattern_atom(syn_parser *p) {
         pat = new_pattern(p, P_WILD);
         loom_syn_next(p);
         break;
-    case T_LPAR: pat = parse_tuple_pattern(p); break;
+    case T_LPAR:
+        pat = operator_pattern(p);
+        if (!pat) pat = parse_tuple_pattern(p);
+        break;
     case T_LBRACE: pat = parse_record_pattern(p); break;
     default: pat = parse_literal_pattern(p); break;
     }
@@ -314,7 +337,7 @@ static void bind_name(syn_parser *p, syn_name *name, loom_span span, uint32_t st
         loom_span first = places->at[name->place];
         const char *hint = loom_arena_printf(p->c->arena, "the first one is in line %u, column %u; `_` is no name",
                                              first.line, first.column);
-        loom_syn_report(p->c, LOOM_E_TYPE, span, hint, "`%s` is there twice", name->text);
+        loom_syn_report(p->c, LOOM_W_BOUND_TWICE, span, hint, "`%s` is there twice", name->text);
         return;
     }
     name->stamp = stamp;
@@ -337,8 +360,9 @@ void loom_syn_bind_once(syn_parser *p, syn_pat *const *patterns, uint32_t n) {
 
 static void size_parameter(syn_parser *p, syn_function *f) {
     loom_syn_next(p);
-    const syn_token *name = loom_syn_expect(p, T_NAME, "a size's name", "size parameters are written [n]");
-    loom_syn_expect(p, T_RBRACKET, "`]`", "size parameters are written [n]");
+    const syn_token *name =
+        loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a size's name", "size parameters are written [n]");
+    loom_syn_expect(p, LOOM_W_CLOSING, T_RBRACKET, "`]`", "size parameters are written [n]");
     f->sizes = loom_arena_grow(p->c->arena, f->sizes, f->n_sizes, f->n_sizes + 1, sizeof *f->sizes);
     f->size_spans = loom_arena_grow(p->c->arena, f->size_spans, f->n_sizes, f->n_sizes + 1, sizeof *f->size_spans);
     f->sizes[f->n_sizes] = name->name;
@@ -350,7 +374,8 @@ void loom_syn_function_head(syn_parser *p, syn_function *f) {
     LOOM_VEC(syn_pat *) params = {0};
     for (;;) {
         if (loom_syn_is(p, T_LBRACKET)) {
-            if (f->n_sizes >= LOOM_MAX_TUPLE) loom_syn_fail_here(p, "fewer size parameters", NULL);
+            if (f->n_sizes >= LOOM_MAX_TUPLE)
+                loom_syn_too_many(p, loom_syn_now(p)->span, "a function", "size parameters");
             size_parameter(p, f);
         } else if (loom_syn_is(p, T_TYPE_VAR)) {
             LOOM_PUSH(p->c->arena, types, loom_syn_next(p)->name);

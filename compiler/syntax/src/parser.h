@@ -42,10 +42,13 @@ bool loom_syn_is_op(const syn_parser *p, const char *text);
 const syn_token *loom_syn_next(syn_parser *p); /* takes it */
 bool loom_syn_take(syn_parser *p, syn_token_kind kind);
 /* Takes a token of this kind or reports "expected <what> <context>, found ...". */
-const syn_token *loom_syn_expect(syn_parser *p, syn_token_kind kind, const char *what, const char *hint);
-_Noreturn void loom_syn_fail(syn_parser *p, loom_span span, const char *hint, const char *format, ...)
-    LOOM_PRINTF(4, 5);
-_Noreturn void loom_syn_fail_here(syn_parser *p, const char *expected, const char *hint);
+const syn_token *loom_syn_expect(syn_parser *p, loom_weft_error error, syn_token_kind kind, const char *what,
+                                 const char *hint);
+_Noreturn void loom_syn_fail(syn_parser *p, loom_weft_error error, loom_span span, const char *hint, const char *format,
+                             ...) LOOM_PRINTF(5, 6);
+/* More than LOOM_MAX_TUPLE parts of something. */
+_Noreturn void loom_syn_too_many(syn_parser *p, loom_span span, const char *what, const char *parts);
+_Noreturn void loom_syn_fail_here(syn_parser *p, loom_weft_error error, const char *expected, const char *hint);
 void loom_syn_enter(syn_parser *p); /* one level deeper, or the nesting error */
 void loom_syn_leave(syn_parser *p);
 loom_span loom_syn_span_from(const syn_parser *p, uint32_t first_token);
@@ -60,6 +63,8 @@ syn_te *loom_syn_type_atom(syn_parser *p); /* without an arrow */
 bool loom_syn_starts_type_atom(const syn_parser *p);
 syn_pat *loom_syn_pattern(syn_parser *p); /* with `: type` */
 syn_pat *loom_syn_pattern_atom(syn_parser *p);
+const syn_token *loom_syn_take_operator(
+    syn_parser *p); /* `(+)`: the operator; NULL, and nothing taken, if it is not there */
 bool loom_syn_starts_pattern(const syn_parser *p);
 /* Reports names that patterns bind together and that are there twice. */
 void loom_syn_bind_once(syn_parser *p, syn_pat *const *patterns, uint32_t n);

@@ -28,38 +28,41 @@ bool loom_syn_takes_apart(syn_elab *e, const syn_pat *pat, syn_value *value) {
                            : t->shape
                                ? "take a record apart with {x, y} or .x"
                                : loom_arena_printf(e->arena, "name all %u, or write `_` for those not needed", t->n);
-        loom_syn_error(e, pat->span, hint, "a pattern of %u components for %s", pat->n_items, loom_syn_ty_text(e, t));
+        loom_syn_error(e, LOOM_W_PATTERN_PARTS, pat->span, hint, "a pattern of %u components for %s", pat->n_items,
+                       loom_syn_ty_text(e, t));
         return false;
     }
-    loom_syn_error(e, pat->span, NULL, "this pattern does not fit a function");
+    loom_syn_error(e, LOOM_W_PATTERN_PARTS, pat->span, NULL, "this pattern does not fit a function");
     return false;
 }
 
-static void check_annotation(syn_elab *e, const syn_pat *pat, const syn_rt *rt, syn_value *value) {
+/* False where a value has not the type it is said to have. */
+static bool check_annotation(syn_elab *e, const syn_pat *pat, const syn_rt *rt, syn_value *value) {
     if (rt->kind == RT_FUNCTION) {
         if (value->kind == V_NODE && !loom_syn_is_poison(value->node->type) && !e->frame->open) {
             bool entry = loom_syn_ty(value->node->type)->kind == TY_VAR && e->frame->decl->kind == D_ENTRY;
             if (entry) {
-                loom_syn_error(e, pat->span, "an entry is given data; functions are parameters of `def`",
+                loom_syn_error(e, LOOM_W_ENTRY_FUNCTION, pat->span,
+                               "an entry is given data; functions are parameters of `def`",
                                "a parameter of an entry cannot be a function");
                 loom_syn_unify(e, value->node->type, e->poison);
             } else {
-                loom_syn_error(e, pat->span, NULL, "a function is needed here, found %s",
+                loom_syn_error(e, LOOM_W_FUNCTION_NEEDED, pat->span, NULL, "a function is needed here, found %s",
                                loom_syn_ty_text(e, value->node->type));
             }
         }
-        return;
+        return true;
     }
     syn_node *node = loom_syn_need_node(e, value, pat->span, "a value of this type");
-    loom_syn_need_type(e, node->type, rt->ty, pat->span, "`%s`",
-                       pat->items[0]->kind == P_NAME ? pat->items[0]->name->text : "pattern");
+    return loom_syn_need_type(e, LOOM_W_ANNOTATION, node->type, rt->ty, pat->span, "`%s`",
+                              pat->items[0]->kind == P_NAME ? pat->items[0]->name->text : "pattern");
 }
 
 void loom_syn_annotations(syn_elab *e, const syn_pat *pat, syn_value *value, syn_env *env, syn_annotations *list) {
     loom_syn_step(e);
     if (pat->kind == P_TYPED) {
         syn_annotation a = {.pat = pat, .rt = loom_syn_resolve(e, pat->type, env), .value = value};
-        check_annotation(e, pat, a.rt, value);
+        a.differs = !check_annotation(e, pat, a.rt, value);
         LOOM_PUSH(e->arena, *list, a);
         loom_syn_annotations(e, pat->items[0], value, env, list);
     } else if (pat->kind == P_TUPLE || pat->kind == P_RECORD) {
@@ -73,6 +76,7 @@ void loom_syn_annotations(syn_elab *e, const syn_pat *pat, syn_value *value, syn
 }
 
 static syn_value *claimed_value(syn_elab *e, const syn_annotation *a, syn_value *value, syn_env *scope) {
+    if (a->differs) return loom_syn_node_value(e, loom_syn_poison(e, a->pat->span));
     if (a->rt->kind != RT_FUNCTION) {
         if (value->kind != V_NODE) return value;
         syn_node *node = loom_syn_claim(e, a->rt, value->node, scope);

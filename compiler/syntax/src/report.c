@@ -13,44 +13,56 @@ static const syn_site *users_site(const syn_elab *e, const syn_site *site) {
     return site;
 }
 
-static void vreport(syn_elab *e, const syn_site *site, loom_span span, const char *hint, const char *format,
-                    va_list arguments) {
+static void vreport(syn_elab *e, loom_weft_error error, const syn_site *site, loom_span span, const char *hint,
+                    const char *format, va_list arguments) {
     e->errors++;
-    char text[1024];
-    vsnprintf(text, sizeof text, format, arguments);
+    char text[LOOM_SYN_MAX_MESSAGE];
+    loom_syn_message(text, format, arguments);
     const char *message = text;
     if (!is_users(e, span)) {
         const syn_site *users = users_site(e, site);
         if (users) {
             span = users->call;
             message = loom_arena_printf(e->arena, "in `%s`: %s", users->decl->name->text, text);
+            if (!hint && users->decl->prelude) {
+                hint = loom_arena_printf(e->arena, "what `%s` is given does not fit it", users->decl->name->text);
+            }
         }
     } else if (!hint && site && site->outer && is_users(e, site->call)) {
         hint = loom_arena_printf(e->arena, "`%s` is checked for its use in line %u", site->decl->name->text,
                                  site->call.line);
     }
-    loom_syn_report(e->c, LOOM_E_TYPE, span, hint, "%s", message);
+    loom_syn_report(e->c, error, span, hint, "%s", message);
 }
 
-void loom_syn_error(syn_elab *e, loom_span span, const char *hint, const char *format, ...) {
+void loom_syn_limit(syn_elab *e, loom_weft_error error, loom_span span, const char *hint, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vreport(e, e->site, span, hint, format, arguments);
+    vreport(e, error, e->site, span, hint, format, arguments);
+    va_end(arguments);
+    longjmp(*e->give_up, 1);
+}
+
+void loom_syn_error(syn_elab *e, loom_weft_error error, loom_span span, const char *hint, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vreport(e, error, e->site, span, hint, format, arguments);
     va_end(arguments);
 }
 
-void loom_syn_error_at(syn_elab *e, const syn_site *site, loom_span span, const char *hint, const char *format, ...) {
+void loom_syn_error_at(syn_elab *e, loom_weft_error error, const syn_site *site, loom_span span, const char *hint,
+                       const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vreport(e, site, span, hint, format, arguments);
+    vreport(e, error, site, span, hint, format, arguments);
     va_end(arguments);
 }
 
-void loom_syn_warn(syn_elab *e, loom_span span, const char *hint, const char *format, ...) {
+void loom_syn_warn(syn_elab *e, loom_weft_error error, loom_span span, const char *hint, const char *format, ...) {
     if (!is_users(e, span)) return;
     va_list arguments;
     va_start(arguments, format);
-    loom_syn_vreport(e->c, LOOM_E_TYPE, true, span, hint, format, arguments);
+    loom_syn_vreport(e->c, error, span, hint, format, arguments);
     va_end(arguments);
 }
 
@@ -97,9 +109,10 @@ void loom_syn_found_seq(syn_elab *e, loom_span span, const char *name, uint32_t 
     }
     const char *text = loom_syn_ty_text(e, found);
     if (users && users->decl->prelude) {
-        loom_syn_error(e, span, hint, "`%s` works on arrays, found %s", name, text);
+        loom_syn_error(e, LOOM_W_NOT_AN_ARRAY, span, hint, "`%s` works on arrays, found %s", name, text);
     } else {
-        loom_syn_error(e, span, hint, "argument %u of `%s`: expected an array, found %s", argument + 1, name, text);
+        loom_syn_error(e, LOOM_W_NOT_AN_ARRAY, span, hint, "argument %u of `%s`: expected an array, found %s",
+                       argument + 1, name, text);
     }
 }
 
@@ -108,13 +121,14 @@ void loom_syn_found_no_array(syn_elab *e, loom_span span, const char *form, cons
     const syn_site *users = is_users(e, span) ? NULL : users_site(e, e->site);
     const char *text = loom_syn_ty_text(e, found);
     if (users && users->decl->prelude) {
-        loom_syn_error(e, users->call, "`[x]` is an array of one", "`%s` works on arrays, found %s",
-                       users->decl->name->text, text);
+        loom_syn_error(e, LOOM_W_NOT_AN_ARRAY, users->call, "`[x]` is an array of one",
+                       "`%s` works on arrays, found %s", users->decl->name->text, text);
         return;
     }
     const char *hint = form ? loom_arena_printf(e->arena, "`%s`", form) : NULL;
     if (strncmp(name, "map", 3) == 0) hint = "`map f xs`; on a single value: `f x`";
-    loom_syn_error(e, span, hint, "argument %u of `%s`: expected an array, found %s", argument + 1, name, text);
+    loom_syn_error(e, LOOM_W_NOT_AN_ARRAY, span, hint, "argument %u of `%s`: expected an array, found %s", argument + 1,
+                   name, text);
 }
 
 /* Arrays of one nesting whose scalars differ. */
@@ -150,6 +164,8 @@ static const char *mismatch_hint(syn_elab *e, syn_ty *found, syn_ty *expected) {
     if (convertible && !(found->mask & SYN_BIT(expected->dtype))) {
         return loom_arena_printf(e->arena, "convert it: `%s x`", loom_dtype_name(expected->dtype));
     }
+    bool fractions = expected->kind == TY_VAR && expected->mask && !(expected->mask & SYN_INTEGERS);
+    if (fractions && found->kind == TY_SCALAR && !is_bool) return "convert it: `f64 x`";
     if (expected->kind == TY_SEQ && found->kind == TY_ARRAY) return "`rows xs` makes a sequence of an array";
     if (expected->kind == TY_ARRAY && found->kind == TY_SEQ) {
         return "sequences have operations of their own: map_seq, fold_seq, ...; `from_seq` makes an array";
@@ -157,42 +173,49 @@ static const char *mismatch_hint(syn_elab *e, syn_ty *found, syn_ty *expected) {
     return NULL;
 }
 
-static void differ(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *hint, const char *format,
-                   va_list arguments) {
+static void differ(syn_elab *e, loom_weft_error error, syn_ty *found, syn_ty *expected, loom_span span,
+                   const char *hint, const char *format, va_list arguments) {
+    if (loom_syn_has_poison(e, found) || loom_syn_has_poison(e, expected)) {
+        e->errors++; /* that has been told */
+        return;
+    }
     char what[512];
     vsnprintf(what, sizeof what, format, arguments);
-    const char *own = mismatch_hint(e, found, expected);
-    loom_syn_error(e, span, hint ? hint : own, "%s: expected %s, found %s", what, loom_syn_ty_text(e, expected),
+    /* Inside the prelude there is nothing for the user to convert. */
+    const char *own = is_users(e, span) ? mismatch_hint(e, found, expected) : NULL;
+    loom_syn_error(e, error, span, hint ? hint : own, "%s: expected %s, found %s", what, loom_syn_ty_text(e, expected),
                    loom_syn_ty_text(e, found));
 }
 
-bool loom_syn_need_type(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *format, ...) {
+bool loom_syn_need_type(syn_elab *e, loom_weft_error error, syn_ty *found, syn_ty *expected, loom_span span,
+                        const char *format, ...) {
     if (loom_syn_unify(e, found, expected)) return true;
     va_list arguments;
     va_start(arguments, format);
-    differ(e, found, expected, span, NULL, format, arguments);
+    differ(e, error, found, expected, span, NULL, format, arguments);
     va_end(arguments);
     return false;
 }
 
-bool loom_syn_need_type_hint(syn_elab *e, syn_ty *found, syn_ty *expected, loom_span span, const char *hint,
-                             const char *format, ...) {
+bool loom_syn_need_type_hint(syn_elab *e, loom_weft_error error, syn_ty *found, syn_ty *expected, loom_span span,
+                             const char *hint, const char *format, ...) {
     if (loom_syn_unify(e, found, expected)) return true;
     va_list arguments;
     va_start(arguments, format);
-    differ(e, found, expected, span, hint, format, arguments);
+    differ(e, error, found, expected, span, hint, format, arguments);
     va_end(arguments);
     return false;
 }
 
-bool loom_syn_need_mask(syn_elab *e, syn_ty *found, syn_mask mask, loom_span span, const char *format, ...) {
+bool loom_syn_need_mask(syn_elab *e, loom_weft_error error, syn_ty *found, syn_mask mask, loom_span span,
+                        const char *format, ...) {
     if (loom_syn_restrict(e, found, mask)) return true;
     char what[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    loom_syn_error(e, span, NULL, "%s: expected %s, found %s", what, loom_syn_mask_text(mask),
+    loom_syn_error(e, error, span, NULL, "%s: expected %s, found %s", what, loom_syn_mask_text(mask),
                    loom_syn_ty_text(e, found));
     return false;
 }

@@ -29,12 +29,13 @@ static syn_rt *plain(syn_elab *e, syn_ty *ty, loom_span span) {
 static syn_rt *resolve_part(const resolver *r, const syn_te *t, syn_env *env, const char *where) {
     syn_rt *rt = resolve(r, t, env);
     if (rt->kind == RT_FUNCTION) {
-        loom_syn_error(r->e, t->span, NULL, "a function cannot be in %s", where);
+        loom_syn_error(r->e, LOOM_W_FUNCTION_AS_VALUE, t->span, "functions are parameters and results of a def",
+                       "a function cannot be in %s", where);
         return plain(r->e, r->e->poison, t->span);
     }
     if (!loom_syn_forbid_seq(r->e, rt->ty)) {
-        loom_syn_error(r->e, t->span, "sequences are parameters or results of their own", "a sequence cannot be in %s",
-                       where);
+        loom_syn_error(r->e, LOOM_W_SEQ_PART, t->span, "sequences are parameters or results of their own",
+                       "a sequence cannot be in %s", where);
         return plain(r->e, r->e->poison, t->span);
     }
     return rt;
@@ -124,7 +125,7 @@ static syn_rt *unknown_type(syn_elab *e, const syn_te *t) {
     if (!hint && t->name->type) hint = later_hint(e, t->name->type);
     if (!hint)
         hint = loom_arena_printf(e->arena, "a type parameter is declared '%s after the def's name", t->name->text);
-    loom_syn_error(e, t->span, hint, "unknown type `%s`", t->name->text);
+    loom_syn_error(e, LOOM_W_UNKNOWN_TYPE, t->span, hint, "unknown type `%s`", t->name->text);
     return plain(e, e->poison, t->span);
 }
 
@@ -146,8 +147,10 @@ static syn_rt *expand(const resolver *r, const syn_te *t, syn_env *env, const sy
     syn_elab *e = r->e;
     const syn_function *params = d->function;
     if (t->n_dims > params->n_sizes || t->n_items != params->n_type_params) {
-        loom_syn_error(e, t->span, NULL, "`%s` takes %u sizes and %u types, found %u and %u", t->name->text,
-                       params->n_sizes, params->n_type_params, t->n_dims, t->n_items);
+        loom_syn_error(e, LOOM_W_TYPE_ARGUMENTS, t->span,
+                       loom_arena_printf(e->arena, "it is defined in line %u", d->span.line),
+                       "`%s` takes %u sizes and %u types, found %u and %u", t->name->text, params->n_sizes,
+                       params->n_type_params, t->n_dims, t->n_items);
         return plain(e, e->poison, t->span);
     }
     syn_env *inner = NULL;
@@ -179,7 +182,9 @@ static syn_rt *resolve_name(const resolver *r, const syn_te *t, syn_env *env) {
 static syn_rt *resolve(const resolver *r, const syn_te *t, syn_env *env) {
     syn_elab *e = r->e;
     if (++e->depth > LOOM_SYN_MAX_RECURSION)
-        loom_syn_limit(e, t->span, "types nested more than %u levels deep", LOOM_SYN_MAX_RECURSION);
+        loom_syn_limit(e, LOOM_W_RECURSION, t->span, "a record of named parts nests less",
+                       "types nested more than %u levels deep", LOOM_SYN_MAX_RECURSION);
+    r->e->at = t->span;
     syn_rt *rt = NULL;
     switch (t->kind) {
     case TE_NAME: rt = resolve_name(r, t, env); break;

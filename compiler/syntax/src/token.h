@@ -91,6 +91,8 @@ static inline size_t loom_syn_mark_length(const char *text, size_t length) {
 }
 syn_tokens loom_syn_lex(syn_context *context, uint32_t file, const char *text, size_t length);
 /* A token as a message names it: "`foo`", "a number", "the end of the text". In the arena. */
+/* Is this what stands for a string, or a word in another alphabet, that was complained about? */
+bool loom_syn_is_stand_in(const syn_name *name);
 const char *loom_syn_token_text(syn_context *context, const syn_tokens *tokens, const syn_token *token);
 
 #endif

@@ -4,26 +4,18 @@
  * whose set is all numbers. Unifying two variables intersects their sets; a set of one is that type. A variable that
  * may not become a sequence hands this on to what it is bound to.
  */
+#include "common/value.h"
 #include "elab.h"
-#include <stdarg.h>
 #include <string.h>
-
-void loom_syn_limit(syn_elab *e, loom_span span, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    loom_syn_vreport(e->c, LOOM_E_LIMIT, false, span, NULL, format, arguments);
-    va_end(arguments);
-    longjmp(*e->give_up, 1);
-}
 
 void loom_syn_step(syn_elab *e) {
     if (++e->steps > LOOM_SYN_MAX_STEPS) {
         if (e->covering) {
-            loom_syn_limit(e, e->covering->span,
+            loom_syn_limit(e, LOOM_W_STEPS, e->covering->span, "end it with `case _ -> ...`",
                            "checking took more than %u steps: whether the cases of this `match` cover everything",
                            LOOM_SYN_MAX_STEPS);
         }
-        loom_syn_limit(e, e->site ? e->site->decl->span : loom_syn_no_span(),
+        loom_syn_limit(e, LOOM_W_STEPS, e->at, LOOM_SYN_GROWTH_HINT,
                        "checking took more than %u steps: the text expands to too much", LOOM_SYN_MAX_STEPS);
     }
 }
@@ -54,12 +46,20 @@ syn_ty *loom_syn_ty_var(syn_elab *e, syn_mask mask) {
     return t;
 }
 
+#define FLATTEN_HINT "`flatten` makes one array of an array of arrays"
+
 static void check_size(syn_elab *e, const syn_ty *t) {
+    if (t->n > LOOM_MAX_TUPLE) {
+        loom_syn_limit(e, LOOM_W_TYPE_SIZE, e->at, "what is more of the same is an array",
+                       "a tuple of more than %d components", LOOM_MAX_TUPLE);
+    }
     if (t->leaves > LOOM_SYN_MAX_LEAVES) {
-        loom_syn_limit(e, loom_syn_no_span(), "a type of more than %u scalars", LOOM_SYN_MAX_LEAVES);
+        loom_syn_limit(e, LOOM_W_TYPE_SIZE, e->at, "what is more of the same is an array",
+                       "a type of more than %u scalars", LOOM_SYN_MAX_LEAVES);
     }
     if (t->height > LOOM_MAX_TYPE_NESTING) {
-        loom_syn_limit(e, loom_syn_no_span(), "a type nested more than %d levels deep", LOOM_MAX_TYPE_NESTING);
+        loom_syn_limit(e, LOOM_W_TYPE_DEPTH, e->at, FLATTEN_HINT, "a type nested more than %d levels deep",
+                       LOOM_MAX_TYPE_NESTING);
     }
 }
 
@@ -144,7 +144,8 @@ syn_ty *loom_syn_ty_record(syn_elab *e, uint32_t n, syn_name **names, syn_ty **f
 static void go_deeper(syn_elab *e) {
     loom_syn_step(e);
     if (++e->type_depth > 2 * LOOM_MAX_TYPE_NESTING) {
-        loom_syn_limit(e, loom_syn_no_span(), "a type nested more than %d levels deep", LOOM_MAX_TYPE_NESTING);
+        loom_syn_limit(e, LOOM_W_TYPE_DEPTH, e->at, FLATTEN_HINT, "a type nested more than %d levels deep",
+                       LOOM_MAX_TYPE_NESTING);
     }
 }
 
@@ -267,6 +268,7 @@ static bool join_vars(syn_elab *e, syn_ty *a, syn_ty *b) {
     if (a->mask && b->mask && mask == 0) return false;
     a->no_seq = a->no_seq || b->no_seq;
     if (b->literal > a->literal) a->literal = b->literal;
+    a->counter = a->counter || b->counter;
     join_watches(a, b);
     b->link = a;
     return mask == a->mask || settle_mask(e, a, mask);
@@ -425,6 +427,10 @@ loom_type_id loom_syn_core_type(syn_elab *e, syn_ty *t) {
     case TY_SEQ: id = loom_type_seq(e->program, loom_syn_core_type(e, t->element)); break;
     case TY_TUPLE: id = core_tuple(e, t); break;
     default: id = loom_type_scalar(e->program, LOOM_BOOL); break; /* after an error; never emitted */
+    }
+    if (loom_type_levels(e->program, id) > LOOM_MAX_DEPTH) {
+        loom_syn_limit(e, LOOM_W_TYPE_DEPTH, e->at, FLATTEN_HINT, "arrays nested more than %d levels deep",
+                       LOOM_MAX_DEPTH);
     }
     e->type_depth--;
     return id;

@@ -25,7 +25,7 @@ static syn_node *size_node(syn_elab *e, const syn_size *size, loom_span span) {
     const char *why = size->in_two        ? "it occurs in the elements of several sequences and in no array parameter"
                       : size->per_element ? "it differs from element to element of the sequence it occurs in"
                                           : "no parameter's type binds it";
-    loom_syn_error(e, span, "a size has a value where an array parameter has it in its type",
+    loom_syn_error(e, LOOM_W_SIZE_UNKNOWN, span, "a size has a value where an array parameter has it in its type",
                    "size `%s` has no value here: %s", size->name->text, why);
     return loom_syn_poison(e, span);
 }
@@ -42,7 +42,8 @@ syn_node *loom_syn_need_node(syn_elab *e, syn_value *v, loom_span span, const ch
     if (v->kind == V_SIZE) return size_node(e, v->size, span);
     if (v->kind == V_WINDOW || (v->kind == V_BOUNDARY && loom_syn_arity(e, v) == 0)) {
         bool window = v->kind == V_WINDOW;
-        loom_syn_error(e, span, window ? "read it: `w[-1]`, `w[0, 1]`" : "it is the first argument of `stencil`",
+        loom_syn_error(e, LOOM_W_WINDOW_AS_VALUE, span,
+                       window ? "read it: `w[-1]`, `w[0, 1]`" : "it is the first argument of `stencil`",
                        "a %s cannot be %s", window ? "window" : "boundary", where);
         return loom_syn_poison(e, span);
     }
@@ -58,7 +59,7 @@ syn_node *loom_syn_need_node(syn_elab *e, syn_value *v, loom_span span, const ch
         : v->n_args && missing
             ? loom_arena_printf(e->arena, "%u more argument%s would make it a value", missing, missing == 1 ? "" : "s")
             : "functions can be parameters and results of a def, and be named by `let`; nothing else";
-    loom_syn_error(e, span, hint, "a function cannot be %s", where);
+    loom_syn_error(e, LOOM_W_FUNCTION_AS_VALUE, span, hint, "a function cannot be %s", where);
     return loom_syn_poison(e, span);
 }
 
@@ -102,6 +103,35 @@ static const struct {
     {"forever", "give a number of groups"},
 };
 
+/* What other languages call it. */
+static const struct {
+    const char *name, *here;
+} foreign_names[] = {
+    {"len", "`length xs`"},
+    {"size", "`length xs`"},
+    {"count", "`length (filter p xs)`"},
+    {"pow", "a power is written `x ** y`"},
+    {"mod", "`x % y` is the remainder"},
+    {"div", "`x / y` divides integers too"},
+    {"not", "`!x` is true where x is false"},
+    {"xor", "`x != y` of truth values, `x ^ y` of integers"},
+    {"range", "`0..<n`, or `iota n`"},
+    {"append", "`xs ++ ys`"},
+    {"fst", "`t.0` is the first component"},
+    {"snd", "`t.1` is the second component"},
+    {"print", "a program's output is the result of its entry"},
+    {"return", "the value of the last expression is the result"},
+    {"True", "it is written `true`"},
+    {"False", "it is written `false`"},
+};
+
+static const char *foreign_hint(const syn_name *name) {
+    for (size_t i = 0; i < sizeof foreign_names / sizeof *foreign_names; i++) {
+        if (strcmp(name->text, foreign_names[i].name) == 0) return foreign_names[i].here;
+    }
+    return NULL;
+}
+
 /* Is b within two changes of a? Texts of up to 31 characters. */
 static bool is_near(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
@@ -140,12 +170,17 @@ static const char *similar_name(syn_elab *e, syn_env *env, const syn_name *name)
 static syn_value *unknown_name(syn_elab *e, const syn_name *name, syn_env *env, loom_span span) {
     for (size_t i = 0; i < sizeof unavailable / sizeof *unavailable; i++) {
         if (strcmp(name->text, unavailable[i].name) == 0) {
-            loom_syn_error(e, span, unavailable[i].way, "`%s` is not available in this version", name->text);
+            loom_syn_error(e, LOOM_W_UNAVAILABLE, span, unavailable[i].way, "`%s` is not available in this version",
+                           name->text);
             return loom_syn_node_value(e, loom_syn_poison(e, span));
         }
     }
-    const char *hint = NULL;
-    if (name->value && !name->value->prelude) {
+    /* What the lexer put in place of what it complained about. */
+    if (loom_syn_is_stand_in(name)) return loom_syn_node_value(e, loom_syn_poison(e, span));
+    const char *hint = foreign_hint(name);
+    if (hint) {
+        /* surely not a mistyped name of the text */
+    } else if (name->value && !name->value->prelude) {
         hint = name->value->index == e->limit_decl
                    ? "there is no recursion: use `loop`"
                    : loom_arena_printf(e->arena, "it is defined later, in line %u: move it up", name->value->span.line);
@@ -153,7 +188,7 @@ static syn_value *unknown_name(syn_elab *e, const syn_name *name, syn_env *env, 
         const char *similar = similar_name(e, env, name);
         if (similar) hint = loom_arena_printf(e->arena, "did you mean `%s`?", similar);
     }
-    loom_syn_error(e, span, hint, "unknown name `%s`", name->text);
+    loom_syn_error(e, LOOM_W_UNKNOWN_NAME, span, hint, "unknown name `%s`", name->text);
     return loom_syn_node_value(e, loom_syn_poison(e, span));
 }
 
@@ -216,8 +251,8 @@ syn_value *loom_syn_qualified(syn_elab *e, loom_dtype at, syn_name *name, loom_s
     syn_decl *d = name->value;
     while (d && !d->prelude) d = d->shadowed;
     if (d) return decl_value(e, d, at, span);
-    loom_syn_error(e, span, "as in f64.sqrt, f32.i64, i32.max, i64.sum, f32.inf", "there is no `%s.%s`",
-                   loom_dtype_name(at), name->text);
+    loom_syn_error(e, LOOM_W_NO_QUALIFIED, span, "as in f64.sqrt, f32.i64, i32.max, i64.sum, f32.inf",
+                   "there is no `%s.%s`", loom_dtype_name(at), name->text);
     return loom_syn_node_value(e, loom_syn_poison(e, span));
 }
 

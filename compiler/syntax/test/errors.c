@@ -87,7 +87,7 @@ LOOM_TEST(syntax_errors, files) {
 
 LOOM_TEST(syntax_errors, are_printed_with_line_caret_and_hint) {
     compiled c = compile_text("-- \xc3\xa9\nentry main (x: i32) (y: i64) = x + y\n");
-    LOOM_CHECK_HAS(c.errors, "test.weft:2:32: error: both sides of `+` must have one type, found i32 and i64\n"
+    LOOM_CHECK_HAS(c.errors, "test.weft:2:32: error: both sides of `+` must have one type, found i32 and i64 [W0410]\n"
                              "    entry main (x: i32) (y: i64) = x + y\n"
                              "                                   ^~~~~\n"
                              "    hint: nothing is converted by itself: write `i64 x`\n");
@@ -104,7 +104,7 @@ LOOM_TEST(syntax_errors, far_to_the_right) {
     compiled c = compile_bytes(text.data, text.length);
     const char *line = strstr(c.errors, "\n    ..."), *caret = strstr(c.errors, "^~~~~\n");
     LOOM_CHECK(line && caret && strlen(c.errors) < 500);
-    LOOM_CHECK_HAS(c.errors, "test.weft:1:427: error: unknown name `fnord`\n    ...");
+    LOOM_CHECK_HAS(c.errors, "test.weft:1:427: error: unknown name `fnord` [W0301]\n    ...");
     const char *end = line ? strchr(line + 1, '\n') : NULL;
     LOOM_CHECK(end && strncmp(end - 3, "...", 3) == 0);
     LOOM_CHECK(end && caret && strncmp(line + (caret - end), "fnord", 5) == 0);
@@ -141,7 +141,7 @@ LOOM_TEST(syntax_errors, byte_order_mark_is_skipped) {
     compiled_free(&c);
     c = compile_text("\xef\xbb\xbf"
                      "entry main (x: i64) : i64 = y\n");
-    LOOM_CHECK_HAS(c.errors, "test.weft:1:29: error: unknown name `y`\n"
+    LOOM_CHECK_HAS(c.errors, "test.weft:1:29: error: unknown name `y` [W0301]\n"
                              "    entry main (x: i64) : i64 = y\n"
                              "                                ^\n");
     compiled_free(&c);

@@ -72,6 +72,14 @@ LOOM_TEST(syntax_evaluate, prelude) {
     TRUE("is_inf (1f32 / 0) && !(is_inf 1f64) && is_nan (0f32 / 0)");
 }
 
+LOOM_TEST(syntax_evaluate, operators_as_parameters) {
+    check_true("def most 'a ((<=): a -> a -> bool) (x: a) (y: a) = if x <= y then y else x\n"
+               "entry main = most (<=) 1 2 == 2 && most (>=) 1 2 == 1 && 1 <= 2");
+    check_true("def all_of (+) ne xs = reduce (+) ne xs + foldl (+) ne xs + (+ 1) ne + (1 +) ne\n"
+               "entry main = all_of (*) 1 [2, 3] == 36");
+    TRUE("(\\(-) x -> x - 1) (+) 2 == 3 && (let (f, (**)) = (1, (+)) in f ** 2) == 3");
+}
+
 LOOM_TEST(syntax_evaluate, indexing) {
     IS("[1, 2, 3, 4][1:3]", "[2, 3]");
     IS("[1, 2, 3, 4][::2]", "[1, 3]");
@@ -82,7 +90,16 @@ LOOM_TEST(syntax_evaluate, indexing) {
     IS("[1, 2, 3] with [1:] = [5, 6]", "[1, 5, 6]");
     IS("[1, 2, 3] with [:0] = []", "[1, 2, 3]");
     IS("flatten ([[1, 2], [3, 4]] with [0, 1] = 9)", "[1, 9, 3, 4]");
+    IS("[1, 2, 3, 4] with [::2] = [5, 6]", "[5, 2, 6, 4]");
+    IS("[1, 2, 3] with [::-1] = [5, 6, 7]", "[7, 6, 5]");
+    IS("flatten ([[1, 2], [3, 4]] with [1, :] = [5, 6])", "[1, 2, 5, 6]");
+    IS("flatten ([[1, 2], [3, 4]] with [:, 0] = [5, 6])", "[5, 2, 6, 4]");
+    IS("flatten (flatten ([[[1, 2], [3, 4]], [[5, 6], [7, 8]]] with [:, 1, 1:] = [[9], [0]]))",
+       "[1, 2, 3, 9, 5, 6, 7, 0]");
     check_fails("entry main =\n  [1, 2][2] == 0", 2);
+    check_fails("entry main =\n  length ([1, 2, 3] with [::2] = [1]) == 0", 2);
+    check_fails("entry main =\n  length ([[1, 2], [3]] with [:, 1] = [1, 2]) == 0", 2);
+    check_fails("entry main =\n  length ([[1, 2], [3]] with [:, 0] = [1]) == 0", 2);
     check_fails("entry main =\n  length ([1, 2] with [1:3] = [1, 2]) == 0", 2);
     check_fails("entry main =\n  length ([1, 2] with [0:2] = [1]) == 0", 2);
 }
@@ -110,6 +127,8 @@ LOOM_TEST(syntax_evaluate, lazy_and_conditional) {
 
 LOOM_TEST(syntax_evaluate, loops) {
     TRUE("(loop s = 0 for i < 5 do s + i) == 10");
+    TRUE("(loop s = 0u8 for i < 5 do s + i) == 10u8 && (loop s = 0 for i < 5 do i + i64.highest) < 0");
+    TRUE("let n = 3 in (loop s = 0i32 for i < n do s + i * n) == 9i32");
     TRUE("(loop (a, b) = (0, 1) for _ < 10 do (b, a + b)).0 == 55");
     TRUE("(loop s = 0 for x in [1, 2, 3] do s * 10 + x) == 123");
     TRUE("(loop (n, k) = (27, 0) while n != 1 do (if n % 2 == 0 then n / 2 else 3 * n + 1, k + 1)).1 == 111");

@@ -353,24 +353,50 @@ static void copy_value(eval *v, loom_lvalue_id from, loom_lvalue_id to) {
     memcpy(v->values[to].at, v->values[from].at, (size_t)v->values[to].n * sizeof(loom_scalar));
 }
 
+static buffer *collected(eval *v, const loom_lop *o, uint32_t i) {
+    return &v->values[o->results[o->n_states + i]];
+}
+
+static void append(eval *v, const buffer *from, buffer *to) {
+    loom_scalar *all = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)(to->n + from->n) + 1);
+    if (to->n) memcpy(all, to->at, (size_t)to->n * sizeof *all);
+    if (from->n) memcpy(all + to->n, from->at, (size_t)from->n * sizeof *all);
+    to->at = all;
+    to->n += from->n;
+}
+
+/* All of it has come together. */
+static void finish_collected(eval *v, const loom_lop *o, uint32_t i) {
+    buffer got = *collected(v, o, i), *b = make_value(v, o->results[o->n_states + i]);
+    if (b->n != got.n) {
+        v->defect = loom_error(LOOM_E_INTERNAL, "a loop collects %" PRId64 " elements for %" PRId64, got.n, b->n);
+        return;
+    }
+    if (b->n) memcpy(b->at, got.at, (size_t)b->n * sizeof *b->at);
+}
+
 static void run_loop(eval *v, const loom_lop *o) {
     for (uint32_t i = 0; i < o->n_states; i++) copy_value(v, o->initial[i], o->state[i]);
     int64_t count = o->n_args ? v->values[o->args[0]].at[0].i : INT64_MAX;
     if (o->counter != LOOM_NONE) make_value(v, o->counter);
     buffer *next = LOOM_NEW_ARRAY(v->arena, buffer, (size_t)o->n_states + 1);
+    for (uint32_t i = 0; i < o->n_collected; i++) collected(v, o, i)->n = 0;
     for (int64_t k = 0; k < count && !v->error && !v->defect; k++) {
         if (o->counter != LOOM_NONE) v->values[o->counter].at[0].i = k;
         run_ops(v, o->inner_first, o->inner_end);
         if (v->error || v->defect || (o->test != LOOM_NONE && !v->values[o->test].at[0].b)) break;
         for (uint32_t i = 0; i < o->n_states; i++) next[i] = v->values[o->next[i]];
+        for (uint32_t i = 0; i < o->n_collected; i++) append(v, &v->values[o->collected[i]], collected(v, o, i));
         for (uint32_t i = 0; i < o->n_states; i++) {
             size_t bytes = (size_t)next[i].n * sizeof(loom_scalar);
             buffer *s = &v->values[o->state[i]];
+            *s = next[i]; /* its size, too */
             s->at = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)next[i].n + 1);
             memcpy(s->at, next[i].at, bytes);
         }
     }
-    for (uint32_t i = 0; i < o->n_results; i++) copy_value(v, o->state[i], o->results[i]);
+    for (uint32_t i = 0; i < o->n_states; i++) copy_value(v, o->state[i], o->results[i]);
+    for (uint32_t i = 0; i < o->n_collected && !v->error && !v->defect; i++) finish_collected(v, o, i);
 }
 
 static void run_if(eval *v, const loom_lop *o) {

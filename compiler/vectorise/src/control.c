@@ -1,10 +1,10 @@
 /* Conditionals and loops outside of operations.
  *
- *     if c ...      scalars, or c differs between elements: one COMPUTE with an IF inside (scalar.c)
- *                   c is the same for all and a branch has array operations: an IF operation
- *     loop ...      scalar state: one COMPUTE with a FOR or WHILE inside; each element may take its own number of turns
- *                   state with arrays, the same number of turns for all: a LOOP operation; a few known turns whose
- * state changes its shape: the turns one after the other
+ *     if c ...      scalars, or c differs between elements: one COMPUTE with an IF inside (scalar.c); where a branch
+ * needs memory, the elements are split (split.c) c is the same for all and a branch has array operations: an IF
+ * operation loop ...      scalar state: one COMPUTE with a FOR or WHILE inside; each element may take its own number of
+ * turns state with arrays, the same number of turns for all: a LOOP operation; a few known turns whose state changes
+ * its shape: the turns one after the other
  *
  * The context axes of a LOOP's states are iterated to a fixed point: a state that meets an axis on any turn has it from
  * the start. Only then the test is judged: one that depends on an element after any number of turns is not uniform.
@@ -15,11 +15,11 @@ enum {
     UNROLL = 16
 }; /* turns; each is code of its own */
 
-static void open_inner(vec *v) {
+void vec_open_inner(vec *v) {
     v->inner_depth++;
 }
 
-static void close_inner(vec *v, mark m) {
+void vec_close_inner(vec *v, mark m) {
     v->inner_depth--;
     vec_close_scope(v, m);
 }
@@ -59,7 +59,7 @@ static bool lift_branch(vec *v, branches *b, uint32_t side) {
     mark m = vec_mark_here(v);
     val x;
     b->begin[side] = v->l->n_ops;
-    open_inner(v);
+    vec_open_inner(v);
     bool ok = vec_lift_body(v, loom_node_body(v->p, b->node, side), NULL, b->frame, &x);
     for (uint32_t i = 0; ok && i < x.n; i++) {
         if (x.at[i].kind == LEAF_BAD) ok = vec_refuse(v, b->node, "%s", x.at[i].why);
@@ -72,7 +72,7 @@ static bool lift_branch(vec *v, branches *b, uint32_t side) {
         }
         ok = ok && vec_canonical(v, b->node, &x.at[i], b->masks[i], &b->values[side][i]);
     }
-    close_inner(v, m);
+    vec_close_inner(v, m);
     if (side == 0) b->shape = x;
     return ok;
 }
@@ -134,7 +134,7 @@ bool vec_lift_if(vec *v, frame *f, loom_node_id id, val *result) {
     }
     if (vec_by_expressions(v, f, id, result)) return true;
     vec_roll_back(v, m);
-    return uniform && if_operation(v, f, n, c, result);
+    return uniform ? if_operation(v, f, n, c, result) : vec_split_if(v, f, n, c, result);
 }
 
 /* ---- loops ---- */
@@ -235,11 +235,11 @@ static bool try_loop(vec *v, loop_build *b) {
     mark m = vec_mark_here(v);
     b->first = v->l->n_ops;
     b->counter = b->test = LOOM_NONE;
-    open_inner(v);
+    vec_open_inner(v);
     new_states(v, b, &states);
     bool ok = b->node->op == LOOM_OP_LOOP_FOR || loop_test(v, b, &states);
     ok = ok && loop_body(v, b, &states, m);
-    close_inner(v, m);
+    vec_close_inner(v, m);
     return ok;
 }
 
@@ -318,24 +318,33 @@ static bool array_loop(vec *v, frame *f, const loom_node *n, const val *initial,
     return unrolled(v, f, n, count, *initial, result);
 }
 
-bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result) {
+/* In one of the ways in which all elements turn together, or each by itself. */
+static bool uniform_loop(vec *v, frame *f, loom_node_id id, const val *initial, val *result) {
     const loom_node *n = &v->p->nodes[id];
-    bool counted = n->op == LOOM_OP_LOOP_FOR, arrays = false;
-    val initial;
-    if (!vec_operand(v, f, n, counted ? 1 : 0, &initial)) return false;
+    bool arrays = false, scalar = vec_is_scalar(initial);
     for (uint32_t i = 0; i < n->n_bodies; i++) arrays = arrays || vec_has_arrays(v, loom_node_body(v->p, n, i));
-    bool scalar = vec_is_scalar(&initial);
     mark m = vec_mark_here(v);
     if (scalar && (v->depth || !arrays)) {
         if (vec_by_expressions(v, f, id, result)) return true;
         vec_roll_back(v, m);
-        return loop_operation(v, f, n, &initial, result);
+        return loop_operation(v, f, n, initial, result);
     }
-    if (array_loop(v, f, n, &initial, result)) return true;
+    if (array_loop(v, f, n, initial, result)) return true;
     if (!scalar) return false;
     const char *remark = v->remark;
     vec_roll_back(v, m);
     if (vec_by_expressions(v, f, id, result)) return true;
     v->remark = remark;
     return false;
+}
+
+bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result) {
+    const loom_node *n = &v->p->nodes[id];
+    val initial;
+    if (!vec_operand(v, f, n, n->op == LOOM_OP_LOOP_FOR ? 1 : 0, &initial)) return false;
+    mark m = vec_mark_here(v);
+    if (uniform_loop(v, f, id, &initial, result)) return true;
+    if (!v->depth) return false;
+    vec_roll_back(v, m);
+    return vec_lift_turns(v, f, n, &initial, result);
 }

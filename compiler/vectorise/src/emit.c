@@ -292,6 +292,7 @@ uint64_t vec_unguarded(const vec *v, uint64_t used) {
     uint64_t mask = 0;
     used = vec_close_mask(v, used);
     for (uint32_t i = 0; i < v->depth; i++) {
+        if (v->levels[i].hidden) continue; /* it has points where the level that stands for it has */
         if (!(used >> i & 1) && vec_maybe_empty(v, v->levels[i].axis)) mask |= UINT64_C(1) << i;
     }
     return mask;
@@ -560,6 +561,17 @@ bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument,
     }
     *result = made_all;
     return true;
+}
+
+bool vec_emit_extents(vec *v, const loom_node *n, builder build, void *argument, const extent **own) {
+    mark m = vec_mark_here(v);
+    piece like = {.build = build, .argument = argument, .node = n};
+    val shape;
+    vec_op_begin(v);
+    bool ok = build(v, argument, &shape);
+    vec_op_end(v);
+    vec_forget_exprs(v, m);
+    return ok && settle_own(v, &like, &shape, 0, own);
 }
 
 static bool give_value(vec *v, void *argument, val *result) {

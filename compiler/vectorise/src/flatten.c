@@ -40,14 +40,9 @@ static bool flatten_leaf(vec *v, const loom_node *n, const leaf *x, const extent
     like.n_own = n_own;
     like.own = own;
     uint64_t mask = vec_level_mask(v, x) | vec_level_mask(v, &like);
-    loom_lop op;
-    op_axes axes, flat;
-    if (!vec_read_all(v, n, x, mask, &op, &axes) || !vec_value_axes(v, n, mask, n_own, own, &flat)) return false;
-    loom_lvalue_id value = vec_new_value(v, n, x->dtype, &flat);
-    op.n_results = 1;
-    op.results = &value;
-    op.dense = true;
-    loom_lifted_op(v->l, op);
+    op_axes flat;
+    loom_lvalue_id value;
+    if (!vec_value_axes(v, n, mask, n_own, own, &flat) || !vec_dense_value(v, n, x, mask, &flat, &value)) return false;
     *out = vec_result_leaf(v, value, &flat, n_own, own);
     return true;
 }

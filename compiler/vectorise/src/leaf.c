@@ -184,3 +184,36 @@ leaf vec_with_own(vec *v, const leaf *x, uint32_t k, extent e) {
     y.own = own;
     return y;
 }
+
+static const source *sources_with_levels(vec *v, const source *from, uint32_t n, level_source to, void *argument) {
+    source *made = LOOM_NEW_ARRAY(v->scratch, source, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) made[i] = from[i].kind == FROM_LEVEL ? to(argument, from[i].at) : from[i];
+    return made;
+}
+
+/* The index along a level may become that of any expression. */
+static leaf axis_with_level(vec *v, const leaf *x, level_source to, void *argument) {
+    leaf y = *x;
+    if (x->at.kind != FROM_LEVEL) return y;
+    y.at = to(argument, x->at.at);
+    if (y.at.kind != FROM_EXPR) {
+        if (y.at.kind == FROM_LEVEL) y.id = v->levels[y.at.at].axis;
+        return y;
+    }
+    y.kind = LEAF_EXPR;
+    y.id = y.at.at;
+    if (x->dtype != LOOM_I64) y.id = loom_lifted_expr(v->l, vec_plain_expr(LOOM_LX_CONVERT, x->dtype), &y.id, 1);
+    return y;
+}
+
+leaf vec_with_levels(vec *v, const leaf *x, level_source to, void *argument) {
+    leaf y = x->kind == LEAF_AXIS ? axis_with_level(v, x, to, argument) : *x;
+    if (x->kind == LEAF_VALUE) y.sources = sources_with_levels(v, x->sources, n_sources(v, x), to, argument);
+    extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)x->n_own + 1);
+    for (uint32_t k = 0; k < x->n_own; k++) {
+        own[k] = x->own[k];
+        own[k].sources = sources_with_levels(v, own[k].sources, vec_n_sources(v, own[k]), to, argument);
+    }
+    y.own = own;
+    return y;
+}

@@ -443,7 +443,7 @@ static bool reduce_groups(vec *v, frame *f, reduction *r, leaf *out, leaf *total
         b.flagged = r->flagged;
         if (r->flagged && !make_operator(v, &b, &r->combine)) return false;
         for (uint32_t i = 0; i < v->depth; i++) {
-            if (can_trap_in(v, r->combine) && vec_maybe_empty(v, v->levels[i].axis)) {
+            if (!v->levels[i].hidden && can_trap_in(v, r->combine) && vec_maybe_empty(v, v->levels[i].axis)) {
                 return vec_refuse(v, r->node, "an operator that can fail under a map that may be empty");
             }
         }

@@ -157,7 +157,7 @@ static bool expr_convert(vec *v, frame *f, const loom_node *n, val *result) {
 
 /* ---- conditionals ---- */
 
-static bool probe_branch(vec *v, const loom_body *b, frame *f, val *x) {
+bool vec_probe_body(vec *v, const loom_body *b, frame *f, val *x) {
     mark m = vec_mark_here(v);
     open_block open = vec_block_open(v);
     bool ok = vec_expr_body(v, b, NULL, f, x);
@@ -174,8 +174,8 @@ static bool shape_of_branches(vec *v, frame *f, const loom_node *n, val *like) {
     uint32_t count = vec_leaf_count(v, n->type);
     bool arrays = false;
     for (uint32_t i = 0; i < count; i++) arrays = arrays || types[i].depth;
-    if (arrays &&
-        (!probe_branch(v, loom_node_body(v->p, n, 0), f, &a) || !probe_branch(v, loom_node_body(v->p, n, 1), f, &b))) {
+    if (arrays && (!vec_probe_body(v, loom_node_body(v->p, n, 0), f, &a) ||
+                   !vec_probe_body(v, loom_node_body(v->p, n, 1), f, &b))) {
         return false;
     }
     *like = vec_leaves_of(v, count, &at);

@@ -96,7 +96,7 @@ bool vec_push_level(vec *v, const loom_node *n, extent e) {
         if (e.sources[i].kind != FROM_LEVEL) return vec_refuse(v, n, "rows that are chosen by an index");
         parents[i] = e.sources[i].at;
     }
-    v->levels[v->depth++] = (level){e.axis, parents};
+    v->levels[v->depth++] = (level){.axis = e.axis, .parents = parents};
     return true;
 }
 

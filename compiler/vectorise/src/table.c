@@ -138,14 +138,37 @@ uint32_t vec_leaf_count(const vec *v, loom_type_id type) {
 
 frame *vec_new_frame(vec *v, const loom_body *b, frame *up) {
     frame *f = LOOM_NEW(v->scratch, frame);
-    *f = (frame){b->first, b->end, LOOM_NEW_ARRAY(v->scratch, val, (size_t)(b->end - b->first) + 1), up};
+    *f = (frame){.first = b->first,
+                 .end = b->end,
+                 .vals = LOOM_NEW_ARRAY(v->scratch, val, (size_t)(b->end - b->first) + 1),
+                 .up = up};
     return f;
 }
 
+static val *slot_of_nodes(frame *f, loom_node_id node) {
+    uint32_t from = 0, to = f->n_nodes;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (f->nodes[middle] < node) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    return from < f->n_nodes && f->nodes[from] == node ? &f->vals[from] : NULL;
+}
+
 val *vec_slot(frame *f, loom_node_id node) {
-    while (f && (node < f->first || node >= f->end)) f = f->up;
-    assert(f && "a node in scope has a value");
-    return &f->vals[node - f->first];
+    val *x = NULL;
+    for (; f && !x; f = f->up) {
+        if (f->nodes) {
+            x = slot_of_nodes(f, node);
+        } else if (node >= f->first && node < f->end) {
+            x = &f->vals[node - f->first];
+        }
+    }
+    assert(x && "a node in scope has a value");
+    return x;
 }
 
 val vec_leaves_of(vec *v, uint32_t n, leaf **at) {

@@ -53,6 +53,7 @@ typedef struct extent {
 typedef struct level {
     loom_axis_id axis;
     const uint32_t *parents; /* SEGMENTED: the levels that its lengths run over, by their axes */
+    bool hidden;             /* another level stands for its points: nothing names it (part.c) */
 } level;
 
 typedef enum leaf_kind {
@@ -87,11 +88,14 @@ typedef struct val {
     const leaf *at;
 } val;
 
-/* One evaluation of a body. */
+/* One evaluation of a body. Where `nodes` is there, it holds values of these nodes, in ascending order, instead: what
+ * bodies inside of it have from around, in another context. */
 typedef struct frame {
     loom_node_id first, end;
     val *vals;
     struct frame *up;
+    uint32_t n_nodes;
+    const loom_node_id *nodes;
 } frame;
 
 typedef enum closure_kind {
@@ -238,6 +242,9 @@ leaf vec_drop_own(vec *v, const leaf *x, index_step at); /* the own axes without
 leaf vec_replicate_leaf(vec *v, const leaf *x, extent e);
 leaf vec_transpose_leaf(vec *v, const leaf *x, extent outer);
 leaf vec_with_own(vec *v, const leaf *x, uint32_t k, extent e);
+/* The leaf with other sources in place of those that are levels. */
+typedef source (*level_source)(void *argument, uint32_t level);
+leaf vec_with_levels(vec *v, const leaf *x, level_source to, void *argument);
 uint64_t vec_level_mask(const vec *v, const leaf *x);
 bool vec_maybe_empty(const vec *v, loom_axis_id axis);
 
@@ -295,6 +302,8 @@ typedef bool (*builder)(vec *v, void *argument, val *result);
 /* Runs `build` inside an operation and makes what it gives manifest: COMPUTE operations, or views where those suffice.
  */
 bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument, val *result);
+/* The own axes of the first leaf that `build` gives, and nothing else of it. */
+bool vec_emit_extents(vec *v, const loom_node *n, builder build, void *argument, const extent **own);
 bool vec_materialise(vec *v, const loom_node *n, val *x);
 /* The value whose axes are exactly the context levels in `mask` (the chunk first), then the own axes in order. */
 bool vec_canonical(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom_lvalue_id *value);
@@ -351,6 +360,8 @@ index_step vec_at_expr(loom_lexpr_id e);
 bool vec_is_delayed(loom_op op);
 bool vec_delay(vec *v, frame *f, const loom_node *n, val *result);
 bool vec_delay_body(vec *v, frame *f, const loom_node *n, const val *args, uint32_t n_args, val *result);
+/* What a body without parameters gives, evaluated and forgotten: its extents, as far as axes. */
+bool vec_probe_body(vec *v, const loom_body *b, frame *f, val *x);
 bool vec_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b, const val *like,
                 val *result);
 bool vec_index_value(vec *v, const loom_node *n, const val *x, const leaf *index, val *element);
@@ -390,8 +401,71 @@ bool vec_lift_compaction(vec *v, const loom_node *n, const val *places, extent l
 bool vec_lift_flatten(vec *v, const loom_node *n, const val *xs, val *result);
 /* xs[from[i]], where from is known to be in range. */
 bool vec_lift_choice(vec *v, const loom_node *n, const val *xs, const val *from, val *result);
+/* The place of each true flag among them, and how many there are. */
+bool vec_lift_places(vec *v, const loom_node *n, const leaf *flag, extent length, leaf *place, leaf *count);
+/* from[place[i]] = i where the flag is `which`: over an axis of `count` elements. */
+bool vec_lift_chosen(vec *v, const loom_node *n, const leaf *flag, const leaf *place, bool which, extent length,
+                     extent count, val *from);
 bool vec_lift_if(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result);
+
+/* ---- part.c: some of the points of the context, under a level of their own ---- */
+
+/* All points of some levels, in order, under one axis. */
+typedef struct points {
+    uint64_t mask;
+    op_axes axes; /* of the levels */
+    extent all;
+    leaf index[MAX_LEVELS]; /* by level, where there are several: its index at all points, an array */
+} points;
+/* The number of points of some axes. */
+bool vec_count_points(vec *v, const loom_node *n, uint32_t n_axes, const loom_axis_id *axes, leaf *count);
+/* All of the leaf, over the levels in `mask`, in order under other axes of as many points. */
+bool vec_dense_value(vec *v, const loom_node *n, const leaf *x, uint64_t mask, const op_axes *to,
+                     loom_lvalue_id *value);
+bool vec_all_points(vec *v, const loom_node *n, uint64_t mask, points *p);
+/* A scalar over levels of the points, as an array of all of them; and back. */
+bool vec_points_array(vec *v, const loom_node *n, const points *p, const leaf *x, leaf *array);
+bool vec_points_scalar(vec *v, const loom_node *n, const points *p, const leaf *array, leaf *x);
+
+/* What an extent was before it was seen in a part. */
+typedef struct seen_extent {
+    extent before, here;
+} seen_extent;
+typedef struct part {
+    uint64_t mask;  /* levels that `level` stands for */
+    uint32_t depth; /* of the context around */
+    uint32_t level;
+    leaf index[MAX_LEVELS];       /* by level of the mask: its index at each point of the part */
+    uint32_t renamed[MAX_LEVELS]; /* levels with rows that depend on those: the levels that stand for them */
+    uint64_t moved;               /* which ones these are */
+    uint64_t hidden;
+    LOOM_VEC(seen_extent) extents;
+} part;
+/* Inside there is a level more, of the points all[from[i]]; the levels of the points are hidden. */
+bool vec_part_enter(vec *v, const loom_node *n, const points *all, const val *from, part *p);
+void vec_part_leave(vec *v, const part *p);
+/* Values of the context around, inside of the part. */
+bool vec_part_see(vec *v, const loom_node *n, part *p, const val *x, val *seen);
+/* All that the body has from around; and as it is seen inside. */
+frame *vec_outer_values(vec *v, const loom_body *b, frame *f);
+bool vec_part_frame(vec *v, const loom_node *n, part *p, const frame *outer, frame **inside);
+/* The own axes of a value of the context around, as they are inside. */
+bool vec_part_extents(vec *v, const loom_node *n, part *p, const leaf *x, const extent **own);
+/* Leaves made inside, for an operation of the context around: the expression is the place of the point in the part. */
+leaf vec_part_leaf(vec *v, const part *p, const leaf *x, loom_lexpr_id place);
+/* The extent that is seen as this one inside, or one that is not known. */
+extent vec_part_extent(const vec *v, const part *p, extent e);
+
+/* turns.c: a loop that differs between elements, with a state or a body that needs memory. */
+bool vec_lift_turns(vec *v, frame *f, const loom_node *n, const val *initial, val *result);
+
+/* Around the operations of a LOOP or IF. */
+void vec_open_inner(vec *v);
+void vec_close_inner(vec *v, mark m);
+
+/* split.c: a condition that differs between elements, with branches that need memory. */
+bool vec_split_if(vec *v, frame *f, const loom_node *n, const leaf *condition, val *result);
 
 loom_scalar vec_zero_scalar(void);
 /* What is said of an error at the node, and a place that raises it. `detail` as loom_trap_describe has it. */

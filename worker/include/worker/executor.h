@@ -20,12 +20,20 @@ typedef struct loom_executor_options {
     int threads;       /* 0: all cores this process may use */
     uint64_t memory;   /* bytes for buffers; 0: three quarters of the machine's */
     const char *cache; /* folder for what takes long to find out about this machine; NULL: none */
+    /* Frees what loom_executor_lend was asked for, so many bytes or all, and returns it. Any thread; NULL: nothing is
+     * lent. */
+    void (*reclaim)(void *context, uint64_t bytes);
+    void *context;
 } loom_executor_options;
 
 LOOM_MUST_USE loom_status *loom_executor_create(const loom_executor_options *options, loom_executor **executor);
 void loom_executor_destroy(loom_executor *executor);
 /* Bytes in buffers and values of its memory, of that which the options allow. */
 uint64_t loom_executor_used(const loom_executor *executor);
+/* So many bytes of the caller's own count as used until they are returned or wanted. False: there is no room. Any
+ * thread. */
+bool loom_executor_lend(loom_executor *executor, uint64_t bytes);
+void loom_executor_return(loom_executor *executor, uint64_t bytes);
 /* The running call returns LOOM_E_CANCELLED soon. Has no effect on later calls. A fold that was cancelled may have
  * spoilt the accumulator (see loom_run_is_spoilt). */
 void loom_executor_cancel(loom_executor *executor);

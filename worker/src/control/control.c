@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "common/machine.h"
 #include "compiler/plan/plan.h"
+#include "control/kept.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -89,6 +90,7 @@ static void close_job(loom_control *c, loom_work_job *job) {
     }
     loom_feed_close(job->feed);
     job->feed = NULL;
+    loom_kept_forget(c, job);
     pthread_mutex_lock(&c->lock);
     job->closed = true;
     if (c->working && c->working->job == job) loom_executor_cancel(c->executor);
@@ -515,8 +517,11 @@ static void on_signal(uv_signal_t *handle, int number) {
 /* ---- starting ---- */
 
 static loom_status *start_thread(loom_control *c) {
-    loom_executor_options options = {
-        .threads = c->options.threads, .memory = c->options.memory, .cache = c->options.cache};
+    loom_executor_options options = {.threads = c->options.threads,
+                                     .memory = c->options.memory,
+                                     .cache = c->options.cache,
+                                     .reclaim = loom_kept_reclaim,
+                                     .context = c};
     LOOM_TRY(loom_executor_create(&options, &c->executor));
     /* Signals are the loop's. */
     sigset_t all, before;

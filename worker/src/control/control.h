@@ -62,6 +62,7 @@ LOOM_MUST_USE loom_status *loom_control_run(const loom_control_options *options)
 
 typedef struct loom_control loom_control;
 typedef struct loom_resident loom_resident;
+typedef struct loom_kept loom_kept;
 
 /* ---- jobs and runs ---- */
 
@@ -115,6 +116,16 @@ typedef struct loom_work_run {
     loom_run_time *reported;
     size_t n_reported;
 } loom_work_run;
+
+/* The parameter of the program that a stream of the run's stage is. */
+static inline uint32_t loom_run_param(const loom_work_run *run, uint32_t stream) {
+    return run->job->graph->stages[run->stage].streams[stream];
+}
+
+/* Whether a client serves a stream; else the worker opens it itself. */
+static inline bool loom_run_is_served(const loom_work_run *run, uint32_t stream) {
+    return !run->job->descriptions[loom_run_param(run, stream)];
+}
 
 /* ---- items ---- */
 
@@ -189,6 +200,8 @@ struct loom_control {
     size_t n_outbox, outbox_capacity;
     char **spools;
     size_t n_spools;
+    loom_kept *kept; /* blocks for another traversal (kept.h) */
+    uint64_t kept_bytes;
     bool waiting; /* the working thread, for what a client serves */
     bool stopping, thread_ended;
 

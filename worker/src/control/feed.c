@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "control/control.h"
+#include "control/kept.h"
 #include "proto/value_codec.h"
 #include "proto/wire.h"
 #include <inttypes.h>
@@ -39,17 +40,9 @@ void loom_chunk_free(loom_chunk *chunk, uint32_t n_streams) {
     free(chunk);
 }
 
-static uint32_t param_of(const loom_work_run *run, uint32_t stream) {
-    return run->job->graph->stages[run->stage].streams[stream];
-}
-
-static bool is_served(const loom_work_run *run, uint32_t stream) {
-    return !run->job->descriptions[param_of(run, stream)];
-}
-
 static bool any_served(const loom_work_run *run) {
     for (uint32_t i = 0; i < run->n_streams; i++) {
-        if (is_served(run, i)) return true;
+        if (loom_run_is_served(run, i)) return true;
     }
     return false;
 }
@@ -76,7 +69,7 @@ static loom_status *take_values(loom_incoming *in, const request *r, loom_value 
     const Wire__Block *block = in->message->block;
     size_t next_value = 0, next_frame = 0;
     for (uint32_t i = 0; i < r->run->n_streams; i++) {
-        if (r->item ? !is_served(r->run, i) : i != r->stream) continue;
+        if (r->item ? !loom_run_is_served(r->run, i) : i != r->stream) continue;
         if (next_value == block->n_values) return loom_error(LOOM_E_PROTOCOL, "a block with too few streams");
         const Wire__Value *value = block->values[next_value++];
         size_t columns;
@@ -122,6 +115,7 @@ static void give_chunk(loom_control *c, const request *r, loom_value **values, l
     pthread_mutex_lock(&c->lock);
     loom_chunk *chunk = find_chunk(c, r->item, r->ticket);
     if (chunk && !chunk->ready) {
+        if (!status) loom_kept_add(c, r->run, r->first, r->count, values);
         for (uint32_t i = 0; i < r->run->n_streams; i++) {
             chunk->values[i] = values[i];
             values[i] = NULL;
@@ -224,24 +218,33 @@ static void ask(loom_control *c, request asked) {
 /* One request per stream: each names a segment of its own stream. */
 void loom_feed_constants(loom_control *c, loom_work_run *run) {
     for (uint32_t i = 0; run->segments && i < run->n_streams; i++) {
-        if (!is_served(run, i) || !run->has_constants[i]) continue;
+        if (!loom_run_is_served(run, i) || !run->has_constants[i]) continue;
         pthread_mutex_lock(&c->lock);
         run->constants_pending++;
         pthread_mutex_unlock(&c->lock);
         request r = {.ticket = ++c->next_ticket, .run = run, .n_params = 1, .first = run->segments[i], .stream = i};
         r.params = loom_xmalloc(sizeof *r.params);
-        r.params[0] = param_of(run, i);
+        r.params[0] = loom_run_param(run, i);
         ask(c, r);
     }
 }
 
 /* ---- ahead of time ---- */
 
-static int64_t blocks_at_once(const loom_item *item) {
+/* Blocks of the item that are all within so many elements from the next one on. */
+static int64_t blocks_within(const loom_item *item, int64_t elements) {
+    int64_t left = item->count - item->planned * item->block;
+    return elements >= left ? item->n_blocks - item->planned : elements / item->block;
+}
+
+/* `kept`: of the blocks that come next, so many need not be asked for. */
+static int64_t blocks_at_once(const loom_item *item, int64_t kept) {
     const loom_work_run *run = item->run;
     if (item->what == WIRE__TASK_KIND__WHOLE || run->interpret) return 1;
     int64_t n = run->chunk_blocks;
-    if (any_served(run) && item->spilled < 0) {
+    if (kept) {
+        if (kept < n) n = kept;
+    } else if (any_served(run) && item->spilled < 0) {
         double bytes = run->bytes_per_element * (double)item->block,
                blocks = bytes > 0 ? LOOM_SERVED_CHUNK_BYTES / bytes : 1;
         /* The first ones are small, so that reading and computing soon go on side by side. */
@@ -252,18 +255,23 @@ static int64_t blocks_at_once(const loom_item *item) {
     return n < 1 ? 1 : n;
 }
 
-/* The next chunk of an item; blocks of a lease are all `block` long but the last. */
-static loom_chunk *plan_chunk(loom_item *item) {
-    int64_t n = blocks_at_once(item);
+/* The next chunk of an item; blocks of a lease are all `block` long but the last. Ready: its elements are here, or the
+ * working thread reads them itself. */
+static loom_chunk *plan_chunk(loom_control *c, loom_item *item) {
+    bool local = item->spilled >= 0 || !any_served(item->run);
+    int64_t first = item->first + item->planned * item->block;
+    int64_t kept = local ? 0 : blocks_within(item, loom_kept_reach(c, item->run, first));
+    int64_t n = blocks_at_once(item, kept);
     if (n > item->n_blocks - item->planned) n = item->n_blocks - item->planned;
     loom_chunk *chunk = loom_xcalloc(1, sizeof *chunk);
     chunk->first_block = item->first_block + item->planned;
     chunk->n_blocks = n;
-    chunk->first = item->first + item->planned * item->block;
+    chunk->first = first;
     int64_t end = item->first + item->count;
     int64_t most = n <= INT64_MAX / item->block ? n * item->block : INT64_MAX;
     chunk->count = most < end - chunk->first ? most : end - chunk->first;
     chunk->values = loom_xcalloc((size_t)item->run->n_streams + 1, sizeof *chunk->values);
+    chunk->ready = local || (kept && loom_kept_get(c, item->run, first, chunk->count, chunk->values));
     item->planned += n;
     return chunk;
 }
@@ -283,7 +291,7 @@ static bool needs_blocks(const loom_item *item) {
 static void fill_params(request *r) {
     r->params = loom_xcalloc((size_t)r->run->n_streams + 1, sizeof *r->params);
     for (uint32_t i = 0; i < r->run->n_streams; i++) {
-        if (is_served(r->run, i)) r->params[r->n_params++] = param_of(r->run, i);
+        if (loom_run_is_served(r->run, i)) r->params[r->n_params++] = loom_run_param(r->run, i);
     }
 }
 
@@ -296,10 +304,9 @@ static bool next_chunk(loom_control *c, request *r) {
         for (loom_chunk *k = item->chunks; k; k = k->next) ahead++;
         if (ahead >= LOOM_CHUNKS_AHEAD) return false;
         if (item->planned >= item->n_blocks) continue;
-        loom_chunk *chunk = plan_chunk(item);
+        loom_chunk *chunk = plan_chunk(c, item);
         append_chunk(item, chunk);
         chunk->ticket = ++c->next_ticket;
-        chunk->ready = item->spilled >= 0 || !any_served(item->run);
         *r = (request){.ticket = chunk->ticket, .item = item, .run = item->run};
         r->first = chunk->first;
         r->count = chunk->count;

@@ -94,6 +94,7 @@ static loom_status *allocate(loom_engine *engine, uint32_t at, uint32_t b) {
     LOOM_TRY(status);
     engine->data[b] = engine->blocks[b].data;
     engine->of_chunk[b] = engine->in_chunk;
+    engine->filled[b] = 0;
     /* A size that is read before its kernel has written it is 0 and not what was there before. */
     if (buffer->n_extents == 0) memset(engine->data[b], 0, 16);
     return NULL;
@@ -185,6 +186,20 @@ static loom_status *act_copy(loom_engine *engine, const loom_plan_action *action
     return NULL;
 }
 
+static loom_status *act_append(loom_engine *engine, const loom_plan_action *action) {
+    uint64_t bytes, room, *filled = &engine->filled[action->buffer2];
+    LOOM_TRY(loom_engine_size(engine, action->buffer, &bytes));
+    LOOM_TRY(loom_engine_size(engine, action->buffer2, &room));
+    if (*filled > room || bytes > room - *filled) {
+        return loom_error(LOOM_E_INTERNAL, "plan appends %" PRIu64 " bytes to %" PRIu64 " of %" PRIu64, bytes, *filled,
+                          room);
+    }
+    char *to = engine->data[action->buffer2];
+    loom_engine_copy(engine->executor, engine->data[action->buffer], to + *filled, bytes);
+    *filled += bytes;
+    return NULL;
+}
+
 /* ---- control ---- */
 
 static loom_status *run_actions(loom_engine *engine, uint32_t from, uint32_t to, int nesting, bool *left);
@@ -243,6 +258,7 @@ static loom_status *missing(const loom_engine *engine, uint32_t b) {
 static loom_status *check_present(const loom_engine *engine, const loom_plan_action *action) {
     switch (action->kind) {
     case LOOM_ACT_FFT:
+    case LOOM_ACT_APPEND:
     case LOOM_ACT_COPY: LOOM_TRY(missing(engine, action->buffer)); return missing(engine, action->buffer2);
     case LOOM_ACT_OFFSETS:
         LOOM_TRY(missing(engine, action->buffer));
@@ -270,6 +286,7 @@ static loom_status *run_one(loom_engine *engine, uint32_t at, int nesting, bool 
     case LOOM_ACT_FFT: return act_fft(engine, action);
     case LOOM_ACT_PERMUTE: return loom_engine_permute(engine, action);
     case LOOM_ACT_COPY: return act_copy(engine, action);
+    case LOOM_ACT_APPEND: return act_append(engine, action);
     case LOOM_ACT_FILL:
         loom_engine_fill(engine->executor, engine->plan->buffers[action->buffer].dtype, action->value,
                          engine->data[action->buffer], loom_engine_elements(engine, action->buffer));

@@ -79,6 +79,7 @@ loom_status *loom_engine_create(loom_executor *executor, const loom_plan *plan, 
     made->plan = plan;
     made->data = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->data);
     made->blocks = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->blocks);
+    made->filled = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->filled);
     made->of_chunk = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->of_chunk);
     made->lists = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *made->lists);
     made->per_element = loom_xcalloc((size_t)plan->n_extents + 1, sizeof *made->per_element);
@@ -114,6 +115,7 @@ void loom_engine_destroy(loom_engine *engine) {
     free(engine->scalar_extents);
     free(engine->data);
     free(engine->blocks);
+    free(engine->filled);
     free(engine->of_chunk);
     free(engine->lists);
     free(engine->per_element);

@@ -6,6 +6,7 @@
 static loom_status *set_up(loom_executor *executor, const loom_executor_options *options) {
     uint64_t memory = options->memory ? options->memory : loom_machine_worker_memory(1);
     executor->memory = loom_memory_create(memory);
+    loom_memory_set_reclaim(executor->memory, options->reclaim, options->context);
     LOOM_TRY(loom_pool_create(options->threads, &executor->pool));
     executor->ffts = loom_ffts_create(executor->pool, options->cache);
     return NULL;
@@ -32,6 +33,14 @@ void loom_executor_destroy(loom_executor *executor) {
 
 uint64_t loom_executor_used(const loom_executor *executor) {
     return loom_memory_used(executor->memory);
+}
+
+bool loom_executor_lend(loom_executor *executor, uint64_t bytes) {
+    return loom_memory_lend(executor->memory, bytes);
+}
+
+void loom_executor_return(loom_executor *executor, uint64_t bytes) {
+    loom_memory_return(executor->memory, bytes);
 }
 
 void loom_executor_cancel(loom_executor *executor) {

@@ -107,6 +107,7 @@ typedef struct loom_job_result {
     int64_t releases;    /* blocks leased again after a worker was lost */
     int64_t blocks_lost; /* blocks that never made it into the result (policy fail: always 0) */
     int64_t elements;    /* stream elements traversed, summed over traversals, each counted once */
+    int64_t served;      /* of these, read and sent by this process: workers keep what they need again, or open files */
     uint32_t traversals;
     /* Seconds. `traversal`: folding blocks, per stage that of the busiest worker; `array`: array stages and the
      * finishing of traversals; `handover`: writing and merging partial results; `wait`: workers waiting for blocks, per

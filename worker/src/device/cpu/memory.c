@@ -16,7 +16,9 @@ struct loom_memory {
     uint32_t references;
     uint64_t budget;
     pthread_mutex_t lock;
-    uint64_t used, kept_bytes;
+    uint64_t used, kept_bytes, lent;
+    loom_reclaim reclaim;
+    void *context;
     uint32_t n_kept;
     loom_block kept[MAX_KEPT]; /* the oldest first */
 };
@@ -109,11 +111,28 @@ static void get(loom_block *block) {
     block->data = block->fresh ? map_aligned(block->bytes) : aligned_alloc(ALIGNMENT, block->bytes);
 }
 
+static bool fits(const loom_memory *memory, uint64_t bytes) {
+    return bytes <= memory->budget && memory->used <= memory->budget - bytes;
+}
+
+/* What is lent comes back as far as it stands in the way. Under the lock, which is left meanwhile. */
+static void call_back(loom_memory *memory, uint64_t bytes) {
+    while (fits(memory, bytes) && memory->lent > memory->budget - memory->used - bytes) {
+        uint64_t wanted = memory->used + bytes + memory->lent - memory->budget;
+        pthread_mutex_unlock(&memory->lock);
+        memory->reclaim(memory->context, wanted);
+        pthread_mutex_lock(&memory->lock);
+    }
+}
+
 /* Charges `bytes` (rounded) to the budget and finds a kept block if there is one. Under the lock. */
 static loom_status *reserve(loom_memory *memory, uint64_t bytes, const char *what, loom_block *block) {
-    if (bytes > memory->budget || memory->used > memory->budget - bytes) return too_large(memory, bytes, what);
+    call_back(memory, bytes);
+    if (!fits(memory, bytes)) return too_large(memory, bytes, what);
     if (!take_kept(memory, bytes, block)) {
-        while (memory->n_kept && memory->used + bytes + memory->kept_bytes > memory->budget) drop_kept(memory, 0);
+        while (memory->n_kept && memory->used + bytes + memory->kept_bytes + memory->lent > memory->budget) {
+            drop_kept(memory, 0);
+        }
         block->bytes = bytes;
     }
     memory->used += block->bytes;
@@ -148,6 +167,26 @@ void loom_memory_give(loom_memory *memory, loom_block *block) {
     memory->kept_bytes += block->bytes;
     pthread_mutex_unlock(&memory->lock);
     *block = (loom_block){0};
+}
+
+bool loom_memory_lend(loom_memory *memory, uint64_t bytes) {
+    pthread_mutex_lock(&memory->lock);
+    uint64_t taken = memory->used + memory->kept_bytes + memory->lent;
+    bool fits = memory->reclaim && taken <= memory->budget && bytes <= memory->budget - taken;
+    if (fits) memory->lent += bytes;
+    pthread_mutex_unlock(&memory->lock);
+    return fits;
+}
+
+void loom_memory_return(loom_memory *memory, uint64_t bytes) {
+    pthread_mutex_lock(&memory->lock);
+    memory->lent -= bytes;
+    pthread_mutex_unlock(&memory->lock);
+}
+
+void loom_memory_set_reclaim(loom_memory *memory, loom_reclaim reclaim, void *context) {
+    memory->reclaim = reclaim;
+    memory->context = context;
 }
 
 uint64_t loom_memory_budget(const loom_memory *memory) {

@@ -29,8 +29,18 @@ void loom_memory_unref(loom_memory *memory); /* NULL is fine */
 LOOM_MUST_USE loom_status *loom_memory_take(loom_memory *memory, uint64_t bytes, const char *what, loom_block *block);
 void loom_memory_give(loom_memory *memory, loom_block *block); /* leaves none; no block is fine */
 
+/* Memory of the caller's own, as messages that it keeps because they may be wanted again: charged to the budget while
+ * nothing else wants that. False: there is no room. */
+bool loom_memory_lend(loom_memory *memory, uint64_t bytes);
+void loom_memory_return(loom_memory *memory, uint64_t bytes);
+/* `reclaim` is called by whoever takes a block that what is lent stands in the way of, on its thread and without a
+ * lock: to free and return so many bytes or, where there are not as many, all. */
+typedef void (*loom_reclaim)(void *context, uint64_t bytes);
+void loom_memory_set_reclaim(loom_memory *memory, loom_reclaim reclaim, void *context);
+
 uint64_t loom_memory_budget(const loom_memory *memory);
-uint64_t loom_memory_used(const loom_memory *memory); /* in blocks that are out; kept ones do not count */
+uint64_t loom_memory_used(const loom_memory *memory); /* in blocks that are out; what is kept or lent does
+                                                       * not count */
 /* What a request of `bytes` is charged. */
 uint64_t loom_memory_rounded(uint64_t bytes);
 /* "1.5 GiB" into text. */

@@ -194,6 +194,8 @@ loom_type_id loom_type_array(loom_program *p, loom_type_id element);
 loom_type_id loom_type_seq(loom_program *p, loom_type_id element);
 loom_type_id loom_type_tuple(loom_program *p, uint32_t n, const loom_type_id *fields, const char *const *names);
 bool loom_type_has_seq(const loom_program *p, loom_type_id type);
+/* Arrays and sequences above its deepest scalar; at most LOOM_MAX_DEPTH in a checked program. */
+uint32_t loom_type_levels(const loom_program *p, loom_type_id type);
 /* Text as a user would write it. In the program's arena. */
 const char *loom_type_text(const loom_program *p, loom_type_id type);
 /* Scalar leaves of a type in order, with dotted names and array depth (number of [] levels above). SEQ counts as a

@@ -7,8 +7,9 @@
  * of the chunk axis. A Weft value of nested arrays of tuples in a context of lifted axes is a set of values, each with
  * those context axes that it depends on, followed by its own axes.
  *
- * Representation of a value in the chunk: AVOIDED (no chunk axis), REGULAR (chunk axis, all others regular), REPLICATED
- * (reserved: virtual descriptors), IRREGULAR (some axis of kind SEGMENTED).
+ * Representation of a value in the chunk: AVOIDED (no chunk axis), REGULAR (chunk axis, all others regular), IRREGULAR
+ * (some axis of kind SEGMENTED). REPLICATED (rows that are referred to) is none of a value: what refers to rows of
+ * another goes into those who use it (compiler/fuse/src/rules.c).
  *
  * SEGMENTED AXES. Where an axis is segmented, the axes before it in the same list are those of its lengths, in the same
  * order: so the place of a point is a fold over its indices, p = 0; p = p * extent + i along a regular axis,
@@ -164,7 +165,7 @@ typedef struct loom_lop {
      * They need memory, but nobody need set them. */
     bool blank;
     /* COMPUTE: results have as many points as the operation, in the same order, under other axes (rows that differ in
-     * length, one behind the other). */
+     * length, one behind the other; all points of some levels). */
     bool dense;
     uint32_t n_target_axes;
     const loom_axis_id *target_axes; /* axes of the target (r indexed ones first, after context axes) */
@@ -177,6 +178,10 @@ typedef struct loom_lop {
     loom_lop_id inner_first, inner_end, else_first, else_end;
     uint32_t n_states;
     const loom_lvalue_id *initial, *state, *next; /* values: before, inside (LV_STATE), after one turn */
+    /* LOOP: values inside, whose elements of all turns, one behind the other along the outermost axis, are the results
+     * behind those of the states. */
+    uint32_t n_collected;
+    const loom_lvalue_id *collected;
     loom_lvalue_id counter, test; /* counter: i64 LV_STATE or LOOM_NONE; test: bool value inside, or LOOM_NONE:
                                      the loop ends when it is false at the start of a turn */
     const loom_lvalue_id *then_results, *else_results;
@@ -280,7 +285,9 @@ LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
  *  - The value of an IF, FOR or WHILE with one or more results is its first result; RESULT gives any of them.
  *  - CHECK (the expression) is an effect: it is evaluated wherever its block is, used or not. A CHECK operation stands
  * before what relies on it (PROVEN loads over extents it compares): the run must end between them when it raised.
- *  - LOOP: the inner operations that make `test` stand before all others of the body.
+ *  - LOOP: the inner operations that make `test` stand before all others of the body. States before it may be extents
+ *    of a state's axes: it may have another size after each turn. Then the initial, next and last value have the
+ *    initial, next and last value of those states for extents.
  *  - PERMUTE: `rank` indices name a place on *all* own axes of the target (element axes are indexed too), so that
  *    n_target_axes = n_context + rank. `dest` values have exactly the target axes, in order.
  *  - REDUCE with `scan` unused; SCAN results 0..k-1 are the scanned leaves; for TOTAL results k..2k-1, without the

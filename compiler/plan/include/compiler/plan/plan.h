@@ -127,10 +127,11 @@ typedef enum loom_action_kind {
                          counts from 0 */
     LOOM_ACT_BREAK,   /* leave the innermost loop unless bool buffer is true */
     LOOM_ACT_IF,      /* bool buffer: the next n_inner actions if true, else the n_else after them */
-    LOOM_ACT_SWAP,    /* storage of buffer and buffer2 */
+    LOOM_ACT_SWAP,    /* storage of buffer and buffer2; extents that stand on such buffers are read again */
     LOOM_ACT_ROWS,    /* the next n_inner actions, KERNELs and FFTs of rank 1: their outermost indices a few at a time,
                          through all of them; see rows */
     LOOM_ACT_OFFSETS, /* lengths in buffer to their exclusive sums in buffer2; the total to zero-rank buffers[0] */
+    LOOM_ACT_APPEND,  /* the elements of buffer behind those that buffer2 has got since it was allocated */
 } loom_action_kind;
 #define LOOM_NO_EXTENT UINT32_MAX
 

@@ -9,11 +9,12 @@
 #define LOOM_COMPILER_SYNTAX_SYNTAX_H
 
 #include "compiler/ir/core.h"
+#include "compiler/syntax/errors.h"
 
 #define LOOM_MAX_DIAGNOSTICS 100 /* more help nobody, and a hostile text could make millions */
 
 typedef struct loom_diagnostic {
-    loom_code code; /* LOOM_E_SYNTAX, LOOM_E_TYPE, LOOM_E_LIMIT */
+    loom_weft_error error;
     bool warning;
     loom_span span;
     const char *message;
@@ -32,7 +33,7 @@ typedef struct loom_diagnostics {
  * more. Prints nothing. */
 LOOM_MUST_USE loom_status *loom_syntax_compile(loom_arena *arena, const loom_source_file *files, size_t n_files,
                                                loom_diagnostics *diagnostics, loom_program **program);
-/* "file:line:col: error: message", source line, caret, hint. */
+/* "file:line:col: error: message [W0123]", source line, caret, hint. */
 void loom_diagnostics_print(const loom_diagnostics *diagnostics, const loom_source_file *files, size_t n_files,
                             FILE *to);
 /* Frees what loom_syntax_format and loom_syntax_print_ast reported (loom_syntax_compile reports into its arena). */
