@@ -76,7 +76,12 @@ def bench():
     expect("compiling", c.get("cold") is True and c["first"] > c["cached"] > 0, told)
     expect("rates", told.get("elements") == N and abs(told["elements_per_second"] * s["median"] / N - 1) < 1e-3 and
            told["bytes"] >= 2 * N * 64 and told["bytes_per_second"] > 0, told)
-    expect("cache of its own", gridloom("bench", *ARGUMENTS, "--runs", "1").stdout.count(" s cold, ") == 1)
+    kept = gridloom("cache", "stat").stdout
+    p = gridloom("bench", "whole (1).weft", "--stream", "s=x.npy", "--runs", "1")
+    expect("one run", p.returncode == 0 and p.stdout.startswith("1 run: ") and " s cold, " in p.stdout, p)
+    shutil.copy(os.path.join(TMP, "p.weft"), os.path.join(TMP, "other.weft"))
+    p = gridloom("bench", "other.weft", *ARGUMENTS[1:], "--runs", "1")
+    expect("a cache of its own", p.returncode == 0 and kept == gridloom("cache", "stat").stdout, (p, kept))
     p = gridloom("bench", *ARGUMENTS, "--runs", "2")
     expect("text", p.returncode == 0 and p.stdout.startswith("2 runs: median ") and "elements of streams: %d" % N in p.stdout, p)
 

@@ -27,7 +27,7 @@ typedef struct profile {
 
 /* The place at the end of a label, "what (file:line)". */
 static profile_line place_of(const char *label) {
-    size_t n = strlen(label), at = n;
+    size_t n = strlen(label), at;
     profile_line none = {.file = label, .length = n};
     uint64_t line = 0, unit = 1;
     if (n < 2 || label[n - 1] != ')') return none;

@@ -320,23 +320,34 @@ static loom_status *run_case(test_file *f, const loom_testing_case *c, uint32_t 
 /* ---- what is expected of the compiler ---- */
 
 static bool claim_holds(const loom_testing_claim *c, const loom_steps *found) {
-    if (c->verdict == LOOM_TESTING_INTERPRETED) return found->remark != NULL;
-    if (found->remark) return false;
-    if (c->verdict == LOOM_TESTING_STEPS) return c->at_most ? found->steps <= c->steps : found->steps == c->steps;
-    return (found->rep == LOOM_SHAPE_IRREGULAR) == (c->verdict == LOOM_TESTING_IRREGULAR);
+    bool compiled = !found->remark;
+    switch (c->verdict) {
+    case LOOM_TESTING_STEPS: return compiled && (c->at_most ? found->steps <= c->steps : found->steps == c->steps);
+    case LOOM_TESTING_REGULAR: return found->rep != LOOM_SHAPE_IRREGULAR;
+    case LOOM_TESTING_IRREGULAR: return found->rep == LOOM_SHAPE_IRREGULAR;
+    case LOOM_TESTING_COMPILED: return compiled;
+    case LOOM_TESTING_INTERPRETED: return !compiled;
+    }
+    return false;
 }
 
 static char *claim_text(const loom_testing_claim *c) {
-    static const char *const verdicts[] = {"", "regular values", "irregular values", "it interpreted"};
+    static const char *const verdicts[] = {"", "regular values", "irregular values", "it compiled", "it interpreted"};
     if (c->verdict != LOOM_TESTING_STEPS) return loom_xprintf("expected %s", verdicts[c->verdict]);
     return loom_xprintf("%s: expected %s%llu step%s", loom_lift_names[c->lift], c->at_most ? "at most " : "",
                         (unsigned long long)c->steps, c->steps == 1 ? "" : "s");
 }
 
 static char *found_text(const loom_testing_claim *c, const loom_steps *found) {
+    switch (c->verdict) {
+    case LOOM_TESTING_REGULAR:
+    case LOOM_TESTING_IRREGULAR:
+        return loom_xstrdup(found->rep == LOOM_SHAPE_IRREGULAR ? "irregular ones" : "all regular");
+    default: break;
+    }
     if (found->remark) return loom_xprintf("interpreted: %s", found->remark);
     if (c->verdict == LOOM_TESTING_STEPS) return loom_xprintf("%llu", (unsigned long long)found->steps);
-    return loom_xstrdup(found->rep == LOOM_SHAPE_IRREGULAR ? "irregular ones" : "all regular");
+    return loom_xstrdup("compiled");
 }
 
 static void judge_claim(test_file *f, const loom_testing_claim *c, const char *entry) {

@@ -208,7 +208,7 @@ static loom_status *account_stage(const accounting *a, uint32_t index, loom_acco
     LOOM_TRY(explain_flat(a->arena, &a->stages, index, &a->sizes, &lifted, &to->remark));
     uint32_t n_nodes = a->stages.staged->n_nodes;
     uint64_t *steps = LOOM_NEW_ARRAY(a->arena, uint64_t, (size_t)n_nodes + 1);
-    if (lifted) to->steps = explain_count(a->arena, lifted, steps);
+    if (lifted) to->steps = explain_count(a->arena, lifted, steps).all;
     uint8_t *kept = kept_by_node(a->arena, lifted, n_nodes);
     costs c = open_costs(a, index, shapes);
     loom_shape_reasons *reasons = loom_shapes_reasons(shapes, a->arena);

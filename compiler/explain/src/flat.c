@@ -41,22 +41,97 @@ static bool is_step(const loom_lop *op) {
     return op->kind != LOOM_LO_LOOP && op->kind != LOOM_LO_IF && !op->blank && op->n_axes > 0;
 }
 
+/* ---- what depends on the elements of the stream ---- */
+
+typedef struct dependence {
+    const loom_lifted *l;
+    bool *value; /* by value */
+    bool *op;    /* by operation */
+    bool found;  /* of the operation at hand */
+    bool changed;
+} dependence;
+
+static void note_value(void *context, loom_lvalue_id id) {
+    dependence *d = context;
+    d->found = d->found || d->value[id];
+}
+
+static void note_axes(dependence *d, uint32_t n, const loom_axis_id *axes) {
+    for (uint32_t i = 0; i < n; i++) {
+        loom_lvalue_id needs[3];
+        uint32_t n_needs = loom_axis_needs(d->l, axes[i], needs);
+        if (d->l->axes[axes[i]].kind == LOOM_AXIS_CHUNK) d->found = true;
+        for (uint32_t k = 0; k < n_needs; k++) note_value(d, needs[k]);
+    }
+}
+
+static void set_dependent(dependence *d, loom_lvalue_id id, bool depends) {
+    if (id == LOOM_NONE || !depends || d->value[id]) return;
+    d->value[id] = d->changed = true;
+}
+
+static void look_at_op(dependence *d, loom_lop_id id) {
+    const loom_lop *op = &d->l->ops[id];
+    bool control = op->kind == LOOM_LO_LOOP || op->kind == LOOM_LO_IF;
+    d->found = d->op[id];
+    if (!control) loom_lifted_reads(d->l, id, note_value, d);
+    note_axes(d, op->n_axes, op->axes);
+    /* All that a loop or a branch makes depends on how often it turns, and on which is taken; on what else there is,
+     * each of its results by itself. */
+    for (uint32_t i = 0; control && i < op->n_args; i++) note_value(d, op->args[i]);
+    if (op->kind == LOOM_LO_LOOP && op->test != LOOM_NONE) note_value(d, op->test);
+    for (uint32_t s = 0; s < op->n_states; s++) {
+        bool either = d->found || d->value[op->initial[s]] || d->value[op->next[s]];
+        set_dependent(d, op->state[s], either);
+        set_dependent(d, op->results[s], either || d->value[op->state[s]]);
+    }
+    for (uint32_t j = 0; op->kind == LOOM_LO_IF && j < op->n_results; j++) {
+        set_dependent(d, op->results[j], d->value[op->then_results[j]] || d->value[op->else_results[j]]);
+    }
+    d->op[id] = d->found;
+    for (uint32_t j = 0; j < op->n_results; j++) set_dependent(d, op->results[j], d->found);
+}
+
+/* By operation. Until nothing changes: states of loops depend on what turns make of them. */
+static const bool *depends_on_stream(loom_arena *arena, const loom_lifted *l) {
+    dependence d = {.l = l,
+                    .value = LOOM_NEW_ARRAY(arena, bool, (size_t)l->n_values + 1),
+                    .op = LOOM_NEW_ARRAY(arena, bool, (size_t)l->n_ops + 1)};
+    for (loom_lvalue_id v = 0; v < l->n_values; v++) {
+        d.value[v] = l->values[v].source == LOOM_LV_COLUMN || l->values[v].source == LOOM_LV_FIRST;
+    }
+    do {
+        d.changed = false;
+        for (loom_lop_id i = 0; i < l->n_ops; i++) look_at_op(&d, i);
+    } while (d.changed);
+    return d.op;
+}
+
+/* ---- counting ---- */
+
+static void add_steps(explain_steps *to, explain_steps more) {
+    to->all += more.all;
+    to->avoided += more.avoided;
+}
+
 /* Operations inside of others stand before them. */
-uint64_t explain_count(loom_arena *arena, const loom_lifted *l, uint64_t *of_node) {
+explain_steps explain_count(loom_arena *arena, const loom_lifted *l, uint64_t *of_node) {
     loom_lop_id *parent = loom_lifted_parents(l, arena);
-    uint64_t *then = LOOM_NEW_ARRAY(arena, uint64_t, (size_t)l->n_ops + 1);
-    uint64_t *otherwise = LOOM_NEW_ARRAY(arena, uint64_t, (size_t)l->n_ops + 1), all = 0;
+    explain_steps *then = LOOM_NEW_ARRAY(arena, explain_steps, (size_t)l->n_ops + 1);
+    explain_steps *otherwise = LOOM_NEW_ARRAY(arena, explain_steps, (size_t)l->n_ops + 1), all = {0, 0};
+    const bool *depends = l->stage_kind == LOOM_STAGE_TRAVERSAL ? depends_on_stream(arena, l) : NULL;
     for (loom_lop_id i = 0; i < l->n_ops; i++) {
         const loom_lop *op = &l->ops[i];
-        uint64_t steps = is_step(op) ? 1 : then[i] > otherwise[i] ? then[i] : otherwise[i];
+        explain_steps steps = {is_step(op), is_step(op) && depends && !depends[i]};
+        add_steps(&steps, then[i].all > otherwise[i].all ? then[i] : otherwise[i]);
         if (of_node && is_step(op) && op->node != LOOM_NONE) of_node[op->node]++;
         loom_lop_id up = parent[i];
         if (up == LOOM_NONE) {
-            all += steps;
+            add_steps(&all, steps);
             continue;
         }
         bool is_else = l->ops[up].kind == LOOM_LO_IF && i >= l->ops[up].else_first && i < l->ops[up].else_end;
-        (is_else ? otherwise : then)[up] += steps;
+        add_steps(&(is_else ? otherwise : then)[up], steps);
     }
     return all;
 }

@@ -19,8 +19,12 @@ LOOM_MUST_USE loom_status *explain_split(loom_arena *arena, const loom_program *
  * interpreted. */
 LOOM_MUST_USE loom_status *explain_flat(loom_arena *arena, const explain_stages *stages, uint32_t stage,
                                         const loom_lifting_sizes *sizes, loom_lifted **lifted, const char **remark);
+typedef struct explain_steps {
+    uint64_t all;
+    uint64_t avoided; /* of them, those over no elements of the stream: made once for all */
+} explain_steps;
 /* Steps of all operations; of_node, unless NULL, by node of the stage's program: those made for it are added. */
-uint64_t explain_count(loom_arena *arena, const loom_lifted *lifted, uint64_t *of_node);
+explain_steps explain_count(loom_arena *arena, const loom_lifted *lifted, uint64_t *of_node);
 /* Shapes of a stage's function under such sizes. */
 loom_shapes *explain_shapes(loom_arena *arena, const explain_stages *stages, uint32_t stage,
                             const loom_lifting_sizes *sizes);

@@ -209,6 +209,7 @@ static void put_steps(const loom_steps *steps, int64_t extent, FILE *to) {
             put(steps[i].remark, to);
         } else {
             fprintf(to, "%" PRIu64, steps[i].steps);
+            if (steps[i].avoided) fprintf(to, ", %" PRIu64 " of them once for all elements", steps[i].avoided);
         }
         fputs("</td></tr>\n", to);
     }

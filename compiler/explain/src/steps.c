@@ -88,7 +88,9 @@ static loom_status *count(void *context) {
         const char *remark;
         worst_of(explain_shapes(c->arena, &stages, s, &sizes), stages.staged, stages.graph->stages[s].function, &made);
         LOOM_TRY(explain_flat(c->arena, &stages, s, &sizes, &lifted, &remark));
-        if (lifted) made.steps += explain_count(c->arena, lifted, NULL);
+        explain_steps steps = lifted ? explain_count(c->arena, lifted, NULL) : (explain_steps){0, 0};
+        made.steps += steps.all;
+        made.avoided += steps.avoided;
         if (!made.remark) made.remark = remark;
     }
     *c->steps = made;
@@ -112,8 +114,9 @@ loom_status *loom_steps_print(loom_arena *arena, const loom_program *program, co
         if (steps[i].remark) {
             fprintf(to, "%-10s interpreted: %s\n", loom_lift_names[i], steps[i].remark);
         } else {
-            fprintf(to, "%-10s %" PRIu64 " step%s\n", loom_lift_names[i], steps[i].steps,
-                    steps[i].steps == 1 ? "" : "s");
+            fprintf(to, "%-10s %" PRIu64 " step%s", loom_lift_names[i], steps[i].steps, steps[i].steps == 1 ? "" : "s");
+            if (steps[i].avoided) fprintf(to, ", %" PRIu64 " of them once for all elements", steps[i].avoided);
+            fputc('\n', to);
         }
     }
     return NULL;

@@ -74,6 +74,7 @@ extern const char *const loom_lift_names[LOOM_LIFTS]; /* "unlifted", "regular", 
 
 typedef struct loom_steps {
     uint64_t steps;
+    uint64_t avoided;   /* of them, those whose values are made once for all elements of the stream */
     const char *remark; /* not NULL: a stage is interpreted, for this reason, so nothing is counted */
     loom_shape_rep rep; /* the worst of all values */
 } loom_steps;
