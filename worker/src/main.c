@@ -43,6 +43,7 @@ static loom_status *run(int argc, char **argv) {
     if (n_rest) return loom_error(LOOM_E_USAGE, "unexpected argument '%s'", rest[0]);
     if (!o.connect) return loom_error(LOOM_E_USAGE, "--connect is needed");
     o.threads = (int)threads;
+    o.command = argv;
     return loom_control_run(&o);
 }
 

@@ -172,7 +172,10 @@ static void on_beat(uv_timer_t *timer) {
     }
     send_beat(c);
     loom_feed_check(c);
-    if (c->stuck_beats >= LOOM_STUCK_BEATS) loom_control_stop(c, "the executor is stuck");
+    if (c->stuck_beats >= LOOM_STUCK_BEATS) {
+        c->anew = true;
+        loom_control_stop(c, "the executor does not leave a job that has ended: beginning anew");
+    }
 }
 
 static void on_beat_reply(loom_control *c, const Wire__BeatReply *reply) {
@@ -471,6 +474,16 @@ static void on_woken(uv_async_t *async) {
 
 /* ---- stopping ---- */
 
+/* The same process with nothing in it, under the same number, which whoever started it knows. */
+static void begin_anew(const loom_control *c) {
+    (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    execv("/proc/self/exe", c->options.command);
+    loom_log(LOOM_LOG_ERROR, "cannot begin anew: %s", strerror(errno));
+}
+
 static void on_stop_timer(uv_timer_t *timer) {
     loom_control *c = timer->data;
     /* Looks are counted, not seconds: where the machine stood still, the executor has had no time either. */
@@ -479,7 +492,8 @@ static void on_stop_timer(uv_timer_t *timer) {
         bool computes = c->working != NULL;
         pthread_mutex_unlock(&c->lock);
         /* One that only frees what a job had (gigabytes take seconds) leaves that to the system. */
-        if (computes) loom_log(LOOM_LOG_WARN, "the executor does not stop: ending anyway");
+        if (computes && !c->anew) loom_log(LOOM_LOG_WARN, "the executor does not stop: ending anyway");
+        if (c->anew) begin_anew(c);
         _exit(0);
     }
     pthread_mutex_lock(&c->lock);
@@ -617,5 +631,6 @@ loom_status *loom_control_run(const loom_control_options *options) {
     release(&c);
     loom_zmq_end(c.zmq);
     uv_loop_close(&c.loop);
+    if (c.anew) begin_anew(&c);
     return status;
 }

@@ -43,9 +43,10 @@
 /* Processor time that threads other than the main one take between two beats when they do anything: far more than
  * ZeroMQ's own costs, far less than a kernel. */
 #define LOOM_BUSY_SECONDS 0.005
-/* Beats in which the working thread does not leave a task whose job is closed: then it is stuck, and the process ends,
- * so that whoever starts workers may start another one. */
-#define LOOM_STUCK_BEATS 300
+/* Beats in which the working thread does not leave a task whose job is closed: then it is stuck, as in a loop without
+ * end that was compiled, and the process begins anew. What it has of other jobs is done again; longer than making a
+ * plan for an FFT or giving gigabytes back takes. */
+#define LOOM_STUCK_BEATS 15
 /* From the wish to stop to the end of the process, whatever the executor does: so many looks, so far apart. */
 #define LOOM_STOP_LOOKS 75
 #define LOOM_STOP_MS    20
@@ -56,6 +57,7 @@ typedef struct loom_control_options {
     uint64_t memory;
     int64_t parent; /* process to end with; 0: none */
     bool insecure;
+    char **command; /* of this process, to begin it anew */
 } loom_control_options;
 
 LOOM_MUST_USE loom_status *loom_control_run(const loom_control_options *options);
@@ -187,7 +189,7 @@ struct loom_control {
     loom_work_job *jobs; /* main thread */
     loom_work_run *runs;
     uint64_t next_ticket;
-    bool stops;
+    bool stops, anew; /* ends; and is to begin anew */
     int stop_looks;
 
     pthread_t thread;
