@@ -53,6 +53,9 @@ class Ragged:
 
     def small(self, env, d):
         """A length."""
+        if d > 0 and self.r.random() < 0.15:  # that a loop arrives at
+            m, bound = self.name("m"), E(I64, "((", self.number(env, d - 1, I64), ") % 5)")
+            return E(I64, "(loop %s = 1 " % m, self.r.choice(["while %s < " % m, "for %s < " % self.name("i")]), bound, " do (2 * %s) %% 7)" % m)
         return E(I64, "((", self.number(env, d - 1, I64), ") % 5)") if self.r.random() < 0.6 else E(I64, str(self.r.choice([0, 1, 2, 3])))
 
     # ---- rows ----

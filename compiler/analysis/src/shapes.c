@@ -1,10 +1,11 @@
 /* Rules of shape and regularity analysis, one per operation.
  *
  * LOOPS. The state is iterated: join the state with what a turn makes of it, until neither shapes nor dependences
- * change. A level whose descriptor changed on any turn is a fresh label from then on ([While-Shape] holds for the
- * others). Only then the test is judged, with the state as it is after any number of turns: a test that depends on an
- * element on some later turn is not uniform, and all that the loop changes depends on the element too. (The published
- * [While-Indep] looks one turn ahead and types the body with the initial shapes; both are unsound.)
+ * change, nor the value of a scalar, which may become an extent. A level or value whose descriptor changed on any turn
+ * is a fresh label from then on ([While-Shape] holds for the others). Only then the test is judged, with the state as
+ * it is after any number of turns: a test that depends on an element on some later turn is not uniform, and all that
+ * the loop changes depends on the element too. (The published [While-Indep] looks one turn ahead and types the body
+ * with the initial shapes; both are unsound.)
  *
  * Worked example:  map (\r -> loop x = r while x[0] < 10 do map (+ 1) x) a
  * r: elements {0}. Turn: the shape of x is kept (the same descriptor), elements {0}. Test: depends on level 0, so the
@@ -99,15 +100,21 @@ static aval one_turn(loom_shapes *s, const turning *t, const aval *state) {
     return x;
 }
 
+/* Is what a turn may have changed a label already, so that nothing is claimed of it? */
+static bool stays_or_label(const loom_shapes *s, desc_id before, desc_id after) {
+    return before == after || shapes_is_label(s, before);
+}
+
 /* The state after any number of turns. */
 static aval fixed_point(loom_shapes *s, const turning *t, aval state, uint64_t chooser) {
     for (;;) {
         aval next = one_turn(s, t, &state), joined = shapes_join(s, &state, &next, chooser);
         bool labels = true;
         for (uint32_t i = 0; i < state.n; i++) {
-            for (uint32_t k = 0; k < state.at[i].depth; k++) {
-                desc_id before = state.at[i].dims[k].desc, after = joined.at[i].dims[k].desc;
-                labels = labels && (before == after || shapes_is_label(s, before));
+            const aleaf *before = &state.at[i], *after = &joined.at[i];
+            if (!before->depth) labels = labels && stays_or_label(s, before->value, after->value);
+            for (uint32_t k = 0; k < before->depth; k++) {
+                labels = labels && stays_or_label(s, before->dims[k].desc, after->dims[k].desc);
             }
         }
         bool settled = labels && shapes_same(&state, &joined);

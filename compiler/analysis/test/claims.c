@@ -51,4 +51,6 @@ LOOM_TEST(claims, contexts) {
     evaluate("entry main (a: [][]f64) : []f64 = map (\\r -> if r[0] > 3.0 then sum r else r[1]) a", &irregular);
     evaluate("entry main (a: [][]f64) : []f64 = map (\\r -> fold (\\x y -> x * 0.5 + y) 0.0 r) a", &irregular);
     evaluate("entry main (a: [][]f64) : [][]i64 = map (\\r -> loop x = iota 1 for i < 3 do x ++ x) a", &irregular);
+    evaluate("entry main (a: [][]f64) : [][]i64 = map (\\r -> iota (loop m = 1 while f64 m < r[0] do 2 * m)) a",
+             &irregular);
 }

@@ -142,4 +142,12 @@ LOOM_TEST(shapes, equal_shapes) {
         "entry main (a: [][]f64) : ([][]f64, [][]f64) = (a, map (\\r -> if r[0] > 0.0 then r else map (* 2.0) r) a)",
         true);
     expect_equal("entry main (a: [][]f64) : ([][]f64, [][]f64) = (a, reverse a)", false);
+    /* A number that loops and folds change is not what it was at first, when it is an extent. */
+    expect_equal("entry main (n: i64) : ([]i64, []i64) = (iota 1, iota (loop m = 1 while m < n do 2 * m))", false);
+    expect_equal("entry main (n: i64) : ([]i64, []i64) = (iota 1, iota (loop m = 1 for i < n do m + i))", false);
+    expect_equal("entry main (n: i64) : ([]i64, []i64) = (iota 1, iota (loop (m, k) = (1, 2) for i < n do (k, m)).0)",
+                 false);
+    expect_equal("entry main (n: []i64) : ([]i64, []i64) = (iota 1, iota (fold max 1 n))", false);
+    expect_equal(
+        "entry main (n: i64) : ([]i64, []i64) = (iota n, iota (loop (m, k) = (n, 2) for i < n do (m, k + 1)).0)", true);
 }

@@ -8,6 +8,7 @@
  *   length (iota n | replicate n x | generate n f) => n;  length (map f x ..) => length x;  length (claim x n ..) => n
  *   dim k (claim x .. n_k ..)         => n_k;   dim 0 x => length x;  dim (k+1) (replicate n x) => dim k x
  *   assert true v                     => v
+ *   x ** 2 (integers, real floats)    => x * x: exact, and no call
  *   two equal nodes without bodies in nested scopes => the outer one
  * Worked example: `let g = 3 in replicate (g * 2) 0` ends as `replicate 6 0`.
  * Cost: linear in nodes after inlining, times the few rounds until nothing changes. A dead node that would have raised
@@ -247,10 +248,19 @@ static bool identity_integer(rewriter *r, const loom_node *n, const loom_node_id
     return false;
 }
 
+static bool square(rewriter *r, const loom_node *n, const loom_node_id *ops, loom_node_id *out) {
+    loom_dtype t = r->from->types[n->type].dtype;
+    loom_scalar v;
+    if (n->prim != LOOM_PRIM_POW || loom_dtype_is_complex(t) || !is_const(r->to, ops[1], &v)) return false;
+    if (loom_dtype_is_integer(t) ? v.i != 2 : v.f != 2) return false;
+    *out = make(r, LOOM_OP_PRIM, LOOM_PRIM_MUL, n->type, (loom_node_id[]){ops[0], ops[0]}, 2, 0, n->span);
+    return true;
+}
+
 static bool rule(rewriter *r, const loom_node *n, const loom_node_id *ops, loom_node_id *out) {
     loom_program *p = r->to;
     switch (n->op) {
-    case LOOM_OP_PRIM: return fold_prim(r, n, ops, out) || identity_integer(r, n, ops, out);
+    case LOOM_OP_PRIM: return fold_prim(r, n, ops, out) || identity_integer(r, n, ops, out) || square(r, n, ops, out);
     case LOOM_OP_CONVERT: return fold_convert(r, n, ops[0], out);
     case LOOM_OP_PROJECT: {
         const loom_node *t = &p->nodes[ops[0]];

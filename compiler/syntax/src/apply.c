@@ -62,10 +62,12 @@ static syn_value *run_local(syn_elab *e, const syn_value *v) {
 
 static syn_value *run_def(syn_elab *e, const syn_value *v, loom_span span) {
     syn_value *result = loom_syn_call_def(e, v->decl, v->args, span);
-    if (v->at != LOOM_DTYPES && result->kind == V_NODE) { /* i64.sum */
-        loom_syn_need_type(e, LOOM_W_AT_TYPE, result->node->type, e->scalars[v->at], span, "`%s.%s`",
-                           loom_dtype_name(v->at), v->decl->name->text);
-    }
+    if (v->at == LOOM_DTYPES || result->kind != V_NODE) return result;
+    /* i64.sum says what its result is; f64.is_inf, a question, what is asked about. */
+    syn_ty *t = loom_syn_ty(result->node->type);
+    bool question = t->kind == TY_SCALAR && t->dtype == LOOM_BOOL && v->args[v->n_args - 1]->kind == V_NODE;
+    if (question) loom_syn_rank(v->args[v->n_args - 1]->node->type, &t);
+    loom_syn_need_type(e, LOOM_W_AT_TYPE, t, e->scalars[v->at], span, "`%s.%s`", loom_dtype_name(v->at), v->decl->name->text);
     return result;
 }
 
