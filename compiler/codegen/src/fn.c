@@ -354,11 +354,19 @@ static LLVMValueRef as_i64(loom_fn *fn, LLVMValueRef value) {
                : loom_fn_i64(fn, 0);
 }
 
+/* What an error names: the index along the outermost axis, where that numbers elements. */
+static LLVMValueRef raised_element(const loom_fn *fn) {
+    const loom_lifted *l = fn->g->l;
+    const loom_lop *op = fn->op != LOOM_NONE ? &l->ops[fn->op] : NULL;
+    if (op && op->n_axes && l->axes[op->axes[0]].part) return loom_fn_i64(fn, -1);
+    return fn->element ? fn->element : loom_fn_i64(fn, 0);
+}
+
 void loom_fn_raise(loom_fn *fn, loom_lsite_id site, LLVMValueRef a, LLVMValueRef b) {
     loom_gen *g = fn->g;
     LLVMTypeRef types[] = {g->ptr, g->i32, g->i64, g->i64, g->i64};
-    LLVMValueRef arguments[] = {fn->frame, LLVMConstInt(g->i32, site, 0),
-                                fn->element ? fn->element : loom_fn_i64(fn, 0), as_i64(fn, a), as_i64(fn, b)};
+    LLVMValueRef arguments[] = {fn->frame, LLVMConstInt(g->i32, site, 0), raised_element(fn), as_i64(fn, a),
+                                as_i64(fn, b)};
     LLVMBuildCall2(fn->b, LLVMFunctionType(g->none, types, 5, 0), raise_function(g), arguments, 5, "");
 }
 

@@ -130,6 +130,8 @@ bool vec_part_enter(vec *v, const loom_node *n, const points *all, const val *fr
         if (!level_index(v, n, all, all->axes.level[i], from, &index[i])) return false;
     }
     if (!vec_push_level(v, n, from->at[0].own[0])) return false;
+    loom_axis *axis = &v->l->axes[v->levels[p->level].axis];
+    axis->part = axis->kind == LOOM_AXIS_SCALAR;
     for (uint32_t i = 0; i < all->axes.n; i++) {
         uint32_t level = all->axes.level[i];
         p->index[level] = vec_bind_level(v, &index[i], p->level);

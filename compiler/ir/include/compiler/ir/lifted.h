@@ -43,6 +43,7 @@ typedef struct loom_axis {
     int64_t extent;
     loom_lvalue_id value; /* INPUT, SCALAR */
     uint32_t level;
+    bool part; /* SCALAR: indices number some of the elements; which ones is not told here, so errors name none */
     loom_lvalue_id lengths, offsets, total; /* SEGMENTED */
 } loom_axis;
 
