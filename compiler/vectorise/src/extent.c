@@ -214,8 +214,13 @@ static bool are_lengths(const vec *v, const leaf *x) {
 
 extent vec_count_extent(vec *v, const leaf *x) {
     extent e = {.axis = LOOM_NONE, .expr = LOOM_NONE};
-    if (x->known && x->imm.i >= 0 && x->imm.i <= SPECIALISE) {
+    int64_t c;
+    if (vec_is_int(x, &c) && c >= 0) {
+        e.axis = loom_lifted_const_axis(v->l, c);
+    } else if (x->known && x->imm.i >= 0 && x->imm.i <= SPECIALISE) {
         e.axis = loom_lifted_const_axis(v->l, x->imm.i);
+    } else if (x->kind == LEAF_EXTENT) {
+        e.axis = x->id;
     } else if (is_avoided(v, x)) {
         e.axis = loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_SCALAR, .value = x->id});
     } else {
