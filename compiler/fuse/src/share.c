@@ -32,6 +32,8 @@ uint64_t fuse_hash_op(const rewrite *r, const loom_lop *o) {
 static bool same_op(const rewrite *r, const loom_lop *a, const loom_lop *b) {
     if (a->kind != b->kind || a->n_axes != b->n_axes || a->n_results != b->n_results || a->n_args != b->n_args)
         return false;
+    /* What is stored in another form is another value. */
+    if (a->dense || b->dense || a->sliced || b->sliced || a->blank != b->blank) return false;
     if (a->reduce != b->reduce || a->scan != b->scan || a->fft_rank != b->fft_rank || a->inverse != b->inverse)
         return false;
     for (uint32_t i = 0; i < a->n_axes; i++) {
@@ -56,7 +58,6 @@ static bool is_within(const rewrite *r, loom_lop_id inner, loom_lop_id outer) {
 loom_lop_id fuse_find_equal(const rewrite *r, const loom_lop *o, loom_lop_id scope, uint64_t hash) {
     bool kind =
         o->kind == LOOM_LO_COMPUTE || o->kind == LOOM_LO_REDUCE || o->kind == LOOM_LO_SCAN || o->kind == LOOM_LO_FFT;
-    kind = kind && !o->dense;
     for (uint32_t i = 0; i < o->n_results && kind; i++) kind = !r->pinned[o->results[i]];
     if (!kind) return LOOM_NONE;
     for (uint32_t i = r->heads_equal[hash & 1023]; i; i = r->next_equal[i - 1]) {
