@@ -38,7 +38,7 @@ entry main [n] (s: seq ([n]f64)) (k: i64) : f64 =
   fold_seq (+) 0 (map_seq dear s) + fold_seq (+) 0 (map_seq cheap s) + f64.i64 k
 """)
 with open(os.path.join(TMP, "whole (1).weft"), "w") as f:
-    f.write("entry main (s: seq f64) : f64 = fold_seq max 0 (scan_seq (+) 0 s)\n")
+    f.write("entry main (s: seq f64) : f64 =\n  let sums = scan_seq (+) 0 s\n  in fold_seq max 0 sums\n")
 np.save(os.path.join(TMP, "s.npy"), np.random.default_rng(1).random((N, 8)))
 np.save(os.path.join(TMP, "x.npy"), np.arange(5.0))
 ARGUMENTS = ["p.weft", "--stream", "s=s.npy", "--arg", "k=1", "--threads", "1", "--quiet"]
@@ -65,7 +65,7 @@ def profile():
 def interpreted():
     p = gridloom("profile", "whole (1).weft", "--stream", "s=x.npy", "--json", "--quiet")
     told = read(p)
-    expect("interpreted", any("interpreted" in x["text"] or x["line"] == 1 for x in told.get("lines", [])), p)
+    expect("interpreted", any("interpreted" in x["text"] for x in told.get("lines", [])), p)
 
 
 def bench():

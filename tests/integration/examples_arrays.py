@@ -14,9 +14,6 @@ from weftgen.farm import Farm
 rng = None  # the same numbers for an example, whichever others run
 example_case.begin("examples_arrays")
 farm = Farm(os.environ["GRIDLOOM_BIN"])
-# What the compiler says of entries that it leaves to the interpreter.
-LOOP_TEST, LOOP_SHAPE = "a loop whose test differs between elements", "a loop whose state may change its shape"
-BRANCHES = "branches whose arrays may differ in shape"
 ARRAYS = [["--connect", farm.endpoint]]
 STREAMS = [ARRAYS[0] + ["--block", b] for b in ("1", "7", "100000")]
 
@@ -127,21 +124,20 @@ def sort_rows():
         want = ragged([np.sort(xs) for xs in xss], float)
         for entry in ["bubble_sort_all", "quicksort_all"]:
             for form in forms(xss, float):
-                arrays("sort_rows", [("xss", form)], [want], entry=entry, interpreted=LOOP_TEST)
+                arrays("sort_rows", [("xss", form)], [want], entry=entry)
 
 
 def fft():
     def transforms(way, lengths):
         xss = [rng.normal(size=n) + 1j * rng.normal(size=n) for n in lengths]
         want = [np.fft.fft(xs) if len(xs) else xs for xs in xss]
-        why = LOOP_SHAPE if way == "split_radix" else None
         for form in forms(xss, complex):
             regular = not isinstance(form, tuple)
-            arrays("fft", [("xss", form)], [ragged(want, complex)], entry=way + "_rows", tolerance=1e-12, interpreted=why if regular else LOOP_TEST)
+            arrays("fft", [("xss", form)], [ragged(want, complex)], entry=way + "_rows", tolerance=1e-12)
             if regular:
-                arrays("fft", [("xss", form)], [np.array(want)], entry=way + "_all", tolerance=1e-12, interpreted=why)
+                arrays("fft", [("xss", form)], [np.array(want)], entry=way + "_all", tolerance=1e-12)
         for xs, y in zip(xss[-2:], want[-2:]):
-            arrays("fft", [("xs", xs)], [y], entry=way, tolerance=1e-12, interpreted=why)
+            arrays("fft", [("xs", xs)], [y], entry=way, tolerance=1e-12)
     for way in ["split_radix", "stockham", "bluestein"]:
         for lengths in [[64] * 5, [1, 2, 4, 8, 16, 0, 512, 32], [1], [0], []]:
             transforms(way, lengths)
@@ -242,7 +238,7 @@ def histogram():
 def primes():
     for n in [-1, 0, 1, 2, 3, 4, 5, 9, 10, 49, 121, 122, 3000]:
         want = [p for p in range(2, n) if all(p % q for q in range(2, math.isqrt(p) + 1))]
-        arrays("primes", [], [np.array(want, np.int64)], scalars=["n=%d" % n], interpreted=LOOP_SHAPE)
+        arrays("primes", [], [np.array(want, np.int64)], scalars=["n=%d" % n])
 
 
 def kmeans():
@@ -282,7 +278,7 @@ def bfs():
     chain = [[i + 1] for i in range(30)] + [[]]
     for links, start in [(random, 7), (chain, 3), ([list(rng.integers(0, 20, 3)) for _ in range(20)], 0), ([[]], 0), ([[0, 0]], 0)]:
         for form in forms(links, np.int64):
-            arrays("bfs", [("links", form)], search(links, start), scalars=["start=%d" % start], outputs=("0", "1"), interpreted=LOOP_SHAPE)
+            arrays("bfs", [("links", form)], search(links, start), scalars=["start=%d" % start], outputs=("0", "1"))
 
 
 def barnes_hut():
@@ -314,7 +310,7 @@ def barnes_hut():
         if n and ((want - direct) ** 2).sum() > 0.05 * (direct ** 2).sum():
             failed.append("barnes_hut: what is expected is not near the sum over all pairs")
         arrays("barnes_hut", [("points." + f, points[:, i].copy()) for i, f in enumerate(("x", "y", "mass"))], [want[:, 0], want[:, 1]],
-               scalars=["epsilon=0.05"], outputs=("0", "1"), tolerance=1e-11, interpreted=(BRANCHES, LOOP_SHAPE))
+               scalars=["epsilon=0.05"], outputs=("0", "1"), tolerance=1e-11)
 
 
 def from_rows(program, of):

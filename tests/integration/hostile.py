@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Programs meant to break the compiler or to occupy it: each gets its error within a limit of time and memory, in check, eval and
-run, and a daemon that is given them serves others meanwhile."""
+run, and a daemon that is given them serves others meanwhile. (What is wrong before anything runs is checked in the same place by all three, so
+that one of these texts stands for the others in eval and run.)"""
 # timeout: 600
 # tier: ci
 import os, subprocess, sys, tempfile, threading, time

@@ -493,7 +493,6 @@ static void report_progress(loom_session *s, loom_session_job *job) {
 /* What the caller's callback refused cancels the job; its end is not waited for long. */
 static loom_status *cancelled_by(loom_session *s, loom_session_job *job, loom_status *why) {
     loom_status_free(loom_session_cancel(s, job->job));
-    (void)job;
     return why;
 }
 

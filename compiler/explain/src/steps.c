@@ -66,7 +66,7 @@ typedef struct counting {
     loom_steps *steps;
 } counting;
 
-/* Whether the value of a node is kept, so that its representation counts. */
+/* The least regular representation of any value of a function. */
 static void worst_of(const loom_shapes *shapes, const loom_program *p, uint32_t f, loom_steps *to) {
     const loom_body *b = &p->bodies[p->functions[f].body];
     for (loom_node_id id = b->first; id < b->end; id++) {

@@ -248,19 +248,10 @@ static bool identity_integer(rewriter *r, const loom_node *n, const loom_node_id
     return false;
 }
 
-static bool square(rewriter *r, const loom_node *n, const loom_node_id *ops, loom_node_id *out) {
-    loom_dtype t = r->from->types[n->type].dtype;
-    loom_scalar v;
-    if (n->prim != LOOM_PRIM_POW || loom_dtype_is_complex(t) || !is_const(r->to, ops[1], &v)) return false;
-    if (loom_dtype_is_integer(t) ? v.i != 2 : v.f != 2) return false;
-    *out = make(r, LOOM_OP_PRIM, LOOM_PRIM_MUL, n->type, (loom_node_id[]){ops[0], ops[0]}, 2, 0, n->span);
-    return true;
-}
-
 static bool rule(rewriter *r, const loom_node *n, const loom_node_id *ops, loom_node_id *out) {
     loom_program *p = r->to;
     switch (n->op) {
-    case LOOM_OP_PRIM: return fold_prim(r, n, ops, out) || identity_integer(r, n, ops, out) || square(r, n, ops, out);
+    case LOOM_OP_PRIM: return fold_prim(r, n, ops, out) || identity_integer(r, n, ops, out);
     case LOOM_OP_CONVERT: return fold_convert(r, n, ops[0], out);
     case LOOM_OP_PROJECT: {
         const loom_node *t = &p->nodes[ops[0]];

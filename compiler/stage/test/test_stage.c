@@ -515,24 +515,6 @@ LOOM_TEST(stage, what_varies) {
     loom_arena_destroy(f.arena);
 }
 
-LOOM_TEST(stage, squares_are_products) {
-    fixture f = open_text("entry main (xs: []f64) (n: []i32) : ([]f64, []i32, []f64, []f32) =\n"
-                          "  (map (** 2) xs, map (** 2) n, map (** 3) xs, map (\\x -> f32 x ** 2) n)",
-                          0);
-    char *text = NULL;
-    size_t length;
-    FILE *to = open_memstream(&text, &length);
-    loom_program_print(f.staged, to);
-    fclose(to);
-    uint32_t powers = 0, products = 0;
-    for (const char *at = text; (at = strstr(at, "= ** ")); at++) powers++;
-    for (const char *at = text; (at = strstr(at, "= * ")); at++) products++;
-    LOOM_CHECK_EQ_INT(powers, 1);
-    LOOM_CHECK_EQ_INT(products, 3);
-    free(text);
-    loom_arena_destroy(f.arena);
-}
-
 /* Traversals are counted through, those in a loop too. */
 LOOM_TEST(stage, labels) {
     fixture f = open_text("entry main (xs: seq f64) : f64 =\n"

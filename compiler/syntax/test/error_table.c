@@ -4,7 +4,7 @@
 #include "support.h"
 #include <string.h>
 
-/* The first diagnostic, which is this error; there may be others of the same. */
+/* Of all diagnostics each is this error. */
 static void has_error(const loom_weft_entry *e, loom_weft_error error) {
     compiled c = compile_text(e->wrong);
     if (c.diagnostics.count == 0) {

@@ -1,10 +1,15 @@
 /* Conditionals and loops outside of operations.
  *
- *     if c ...      scalars, or c differs between elements: one COMPUTE with an IF inside (scalar.c); where a branch
- * needs memory, the elements are split (split.c) c is the same for all and a branch has array operations: an IF
- * operation loop ...      scalar state: one COMPUTE with a FOR or WHILE inside; each element may take its own number of
- * turns state with arrays, the same number of turns for all: a LOOP operation; a few known turns whose state changes
- * its shape: the turns one after the other
+ * if:
+ *   - scalars, or a condition that differs between elements: one COMPUTE with an IF inside (scalar.c);
+ *   - where a branch needs memory, the elements are split (split.c);
+ *   - the condition is the same for all, and a branch has array operations: an IF operation.
+ *
+ * loop:
+ *   - scalar state: one COMPUTE with a FOR or WHILE inside; each element may take its own number of turns;
+ *   - state with arrays, the same number of turns for all: a LOOP operation;
+ *   - a few known turns whose state changes its shape: the turns one after the other;
+ *   - elements that differ in the number of turns, or a state that changes its shape: turns.c.
  *
  * The context axes of a LOOP's states are iterated to a fixed point: a state that meets an axis on any turn has it from
  * the start. Only then the test is judged: one that depends on an element after any number of turns is not uniform.

@@ -226,10 +226,11 @@ bool vec_operands(vec *v, frame *f, const loom_node *n, val **out) {
     return true;
 }
 
-/* Loops and guarded operations are translated more than once; nested ones multiply. This bounds the whole. */
+/* Loops, conditionals and guarded operations are translated more than once; nested ones multiply. This bounds the
+ * whole. */
 bool vec_count_step(vec *v, const loom_node *n) {
     if (++v->steps <= v->max_steps) return true;
-    return vec_refuse(v, n, "the nesting of loops is too deep to be analysed");
+    return vec_refuse(v, n, "the nesting of loops and conditionals is too deep to be analysed");
 }
 
 loom_scalar vec_zero_scalar(void) {

@@ -30,14 +30,13 @@ typedef struct slot {
 
 typedef struct turns {
     const loom_node *node;
-    frame *frame;
     const loom_body *body, *test; /* no test: counted */
     const frame *for_body, *for_test;
     val initial, count;
     points all;
     bool *changes; /* own axis k of leaf i, at i * LOOM_MAX_DEPTH + k, may change */
-    uint32_t
-        *owner; /* the leaf that has the same lengths along that axis, always; the leaf itself where there is none */
+    /* The leaf that has the same lengths along that axis, always; the leaf itself where there is none. */
+    uint32_t *owner;
     bool grown; /* what was taken to be so is not */
     slot *slots;
     uint32_t n_slots;
@@ -666,7 +665,7 @@ static bool try_turns(vec *v, turns *t) {
 
 bool vec_lift_turns(vec *v, frame *f, const loom_node *n, const val *initial, val *result) {
     bool counted = n->op == LOOM_OP_LOOP_FOR;
-    turns t = {.node = n, .frame = f, .initial = *initial};
+    turns t = {.node = n, .initial = *initial};
     t.body = loom_node_body(v->p, n, counted ? 0 : 1);
     t.for_body = vec_outer_values(v, t.body, f);
     if (counted) {

@@ -115,12 +115,12 @@ typedef enum closure_kind {
     PULL_EITHER,   /* one of two, by a condition */
 } closure_kind;
 
-/* A value to be had inside a block: `base`, or what a body without parameters gives, indexed by `path`. */
 typedef struct index_step {
     loom_lexpr_id at;
     bool checked;
     loom_lsite_id site;
 } index_step;
+/* A value to be had inside a block: `base`, or what a body without parameters gives, indexed by `path`. */
 typedef struct thunk {
     val base;
     const loom_body *body; /* or NULL */

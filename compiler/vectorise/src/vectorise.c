@@ -1,5 +1,7 @@
 /* Entry of the vectoriser: parameters of the stage's function become values, its results outputs. See vec.h for the
- * method and lift.c, scalar.c, delayed.c, reduce.c, permute.c and control.c for the rules.
+ * method. Rules: lift.c (outside of operations), scalar.c (inside), delayed.c and delay.c (what moves elements),
+ * reduce.c, permute.c, filter.c and choose.c (elements that are chosen), flatten.c, segment.c (rows that differ in
+ * length), control.c with split.c, part.c and turns.c (conditionals and loops).
  *
  * Worked example, averages over a regular stream: columns xss [chunk][m]
  *     map (\xs -> sum xs / f32 (length xs)) xss
@@ -141,11 +143,8 @@ static void fill_type(param_fill *p, loom_type_id id, uint32_t depth) {
     }
     uint32_t below = vec_leaf_count(p->v, type->element);
     if (below == 0) return;
-    if (depth == LOOM_MAX_DEPTH) {
-        p->bad = "arrays are nested too deep";
-    } else {
-        p->own[depth] = level_axis(p, depth, below);
-    }
+    assert(depth < LOOM_MAX_DEPTH && "the checker lets no type through that is nested deeper");
+    p->own[depth] = level_axis(p, depth, below);
     fill_type(p, type->element, depth + 1);
     p->bad = bad;
 }

@@ -364,13 +364,16 @@ static bool task_makes_sense(const Wire__Task *task, const loom_work_run *run) {
     for (size_t i = 0; i < task->n_resident; i++) {
         if (task->resident[i] >= stage->n_outputs) return false;
     }
+    for (size_t i = 0; i < task->n_lengths; i++) {
+        if (task->lengths[i] > INT64_MAX) return false;
+    }
     if (task->kind == WIRE__TASK_KIND__WHOLE) return task->n_lengths == stage->n_streams;
     if (task->has_spilled && (task->kind != WIRE__TASK_KIND__FOLD || task->n_objects != 1)) return false;
     if (task->has_spilled && task->spilled > INT64_MAX - task->count) return false;
     if (task->kind != WIRE__TASK_KIND__FOLD) return true;
     return task->n_blocks > 0 && task->count > 0 && task->first <= INT64_MAX &&
            task->count <= INT64_MAX - task->first && task->first_block <= INT64_MAX &&
-           task->n_blocks <= INT64_MAX - task->first_block && task->n_blocks <= task->count;
+           task->n_blocks <= INT64_MAX - task->first_block && task->n_blocks - 1 <= (task->count - 1) / task->block;
 }
 
 static void on_task(loom_control *c, const Wire__Task *task) {
@@ -493,7 +496,10 @@ static void on_stop_timer(uv_timer_t *timer) {
         pthread_mutex_unlock(&c->lock);
         /* One that only frees what a job had (gigabytes take seconds) leaves that to the system. */
         if (computes && !c->anew) loom_log(LOOM_LOG_WARN, "the executor does not stop: ending anyway");
-        if (c->anew) begin_anew(c);
+        if (c->anew) {
+            begin_anew(c);
+            _exit(EXIT_FAILURE);
+        }
         _exit(0);
     }
     pthread_mutex_lock(&c->lock);

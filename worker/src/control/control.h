@@ -11,6 +11,8 @@
  *  - Everything both threads see is under `lock`: the queue, an item's chunks, a run's constants, `closed`, `stopping`.
  *    `changed` is signalled when any of it changes in a way that the working thread may wait for; `woken` (uv_async)
  *    when the main thread should look: a chunk was consumed, a packet is ready to be sent.
+ *  - So are `kept` and `kept_bytes` (kept.h). The memory's own lock is taken inside of this one and never around it:
+ * who takes a block asks for what is lent (loom_kept_reclaim) without holding it.
  *  - An accumulator belongs to one epoch. Work of another epoch begins with an empty one.
  */
 #ifndef LOOM_WORKER_CONTROL_H

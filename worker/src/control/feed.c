@@ -271,7 +271,8 @@ static loom_chunk *plan_chunk(loom_control *c, loom_item *item) {
     int64_t most = n <= INT64_MAX / item->block ? n * item->block : INT64_MAX;
     chunk->count = most < end - chunk->first ? most : end - chunk->first;
     chunk->values = loom_xcalloc((size_t)item->run->n_streams + 1, sizeof *chunk->values);
-    chunk->ready = local || (kept && loom_kept_get(c, item->run, first, chunk->count, chunk->values));
+    if (kept) loom_kept_get(c, item->run, first, chunk->count, chunk->values, &chunk->status);
+    chunk->ready = local || kept;
     item->planned += n;
     return chunk;
 }

@@ -41,9 +41,19 @@ static bool has_any(const loom_control *c, const loom_work_job *job, uint32_t pa
     return false;
 }
 
+/* Who serves a stream is not trusted to have sent what was asked for; what it has not is refused when it is used. */
+static bool has_all(const loom_value *value, int64_t count) {
+    for (uint32_t i = 0; i < value->n_leaves; i++) {
+        const loom_leaf *leaf = &value->leaves[i];
+        if (leaf->depth == 0 || loom_leaf_length(leaf, 0, 0) != count) return false;
+    }
+    return true;
+}
+
 static void keep(loom_control *c, const loom_work_job *job, uint32_t param, int64_t first, int64_t count,
                  loom_value *value) {
     uint64_t bytes = loom_value_wire_bytes(value);
+    if (!has_all(value, count)) return;
     if (bytes > c->memory / LOOM_KEPT_SHARE || c->kept_bytes > c->memory / LOOM_KEPT_SHARE - bytes) return;
     if (has_any(c, job, param, first, count) || !loom_executor_lend(c->executor, bytes)) return;
     c->kept_bytes += bytes;
@@ -81,20 +91,15 @@ int64_t loom_kept_reach(const loom_control *c, const loom_work_run *run, int64_t
     return reach == INT64_MAX ? 0 : reach;
 }
 
-bool loom_kept_get(loom_control *c, const loom_work_run *run, int64_t first, int64_t count, loom_value **values) {
+void loom_kept_get(const loom_control *c, const loom_work_run *run, int64_t first, int64_t count, loom_value **values,
+                   loom_status **status) {
+    *status = NULL;
     for (uint32_t i = 0; i < run->n_streams; i++) {
         if (!loom_run_is_served(run, i)) continue;
         const loom_kept *k = find(c, run, i, first);
-        loom_status *status = loom_value_view(k->value, first - k->first, first - k->first + count, &values[i]);
-        if (!status) continue;
-        loom_status_free(status);
-        for (uint32_t s = 0; s < i; s++) {
-            loom_value_unref(values[s]);
-            values[s] = NULL;
-        }
-        return false;
+        *status = loom_value_view(k->value, first - k->first, first - k->first + count, &values[i]);
+        if (*status) return;
     }
-    return true;
 }
 
 /* ---- giving up ---- */
@@ -104,15 +109,17 @@ static loom_kept *take_out(loom_control *c, loom_kept **at) {
     *at = k->next;
     k->next = NULL;
     c->kept_bytes -= k->bytes;
-    loom_executor_return(c->executor, k->bytes);
     return k;
 }
 
-static void destroy_all(loom_kept *list) {
+/* Outside of the lock: to give back gigabytes takes time. What is still computed on goes when that is done: three
+ * pieces at most, as many as are on their way anyhow. */
+static void destroy_all(loom_control *c, loom_kept *list) {
     while (list) {
         loom_kept *k = list;
         list = k->next;
         loom_value_unref(k->value);
+        loom_executor_return(c->executor, k->bytes);
         free(k);
     }
 }
@@ -130,7 +137,7 @@ void loom_kept_forget(loom_control *c, const loom_work_job *job) {
         taken = k;
     }
     pthread_mutex_unlock(&c->lock);
-    destroy_all(taken);
+    destroy_all(c, taken);
 }
 
 /* Those that came last, so many bytes or more. */
@@ -156,7 +163,7 @@ void loom_kept_reclaim(void *control, uint64_t bytes) {
     loom_kept *taken = take_last(c, bytes);
     uint64_t given = before - c->kept_bytes;
     pthread_mutex_unlock(&c->lock);
-    destroy_all(taken);
+    destroy_all(c, taken);
     /* What has been freed may lie between what is in use. */
     malloc_trim(0);
     loom_log(LOOM_LOG_DEBUG, "%" PRIu64 " bytes of blocks that were kept make way for what needs %" PRIu64, given,

@@ -21,8 +21,10 @@
 void loom_kept_add(loom_control *c, const loom_work_run *run, int64_t first, int64_t count, loom_value *const *values);
 /* How many elements there are from `first` on, of all served streams of the run, without a gap in one value. */
 int64_t loom_kept_reach(const loom_control *c, const loom_work_run *run, int64_t first);
-/* Those elements, at most as many as there are: references of their own into values[stream]. False: no memory. */
-bool loom_kept_get(loom_control *c, const loom_work_run *run, int64_t first, int64_t count, loom_value **values);
+/* Those elements, at most as many as there are: references of their own into values[stream]. On an error some are NULL.
+ */
+void loom_kept_get(const loom_control *c, const loom_work_run *run, int64_t first, int64_t count, loom_value **values,
+                   loom_status **status);
 /* All of a job; takes the lock. */
 void loom_kept_forget(loom_control *c, const loom_work_job *job);
 /* For the executor: frees so many bytes, or all there are; takes the lock. */

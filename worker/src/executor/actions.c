@@ -110,12 +110,15 @@ static void act_swap(loom_engine *engine, uint32_t a, uint32_t b) {
     void *data = engine->data[a];
     loom_block block = engine->blocks[a];
     bool of_chunk = engine->of_chunk[a];
+    uint64_t filled = engine->filled[a];
     engine->data[a] = engine->data[b];
     engine->blocks[a] = engine->blocks[b];
     engine->of_chunk[a] = engine->of_chunk[b];
+    engine->filled[a] = engine->filled[b];
     engine->data[b] = data;
     engine->blocks[b] = block;
     engine->of_chunk[b] = of_chunk;
+    engine->filled[b] = filled;
 }
 
 static loom_status *act_alloc(loom_engine *engine, uint32_t at) {
@@ -186,14 +189,19 @@ static loom_status *act_copy(loom_engine *engine, const loom_plan_action *action
     return NULL;
 }
 
-/* Storage for `bytes` more behind what is there: twice as much as before, where that suffices. */
+/* Storage for `bytes` more behind what is there: twice as much as before, where that suffices and memory does. */
 static loom_status *make_room(loom_engine *engine, uint32_t b, uint64_t bytes) {
     loom_memory *memory = engine->executor->memory;
     loom_block *block = &engine->blocks[b], larger = {0};
-    uint64_t need = engine->filled[b] + bytes, twice = 2 * block->bytes;
+    uint64_t need = engine->filled[b] + bytes, twice = block->bytes <= INT64_MAX / 2 ? 2 * block->bytes : block->bytes;
     if (need < bytes || need > INT64_MAX) return loom_error(LOOM_E_LIMIT, "what a loop gives is too large");
     if (need <= block->bytes) return NULL;
-    LOOM_TRY(loom_memory_take(memory, need > twice ? need : twice, "what a loop gives", &larger));
+    loom_status *status = loom_memory_take(memory, need > twice ? need : twice, "what a loop gives", &larger);
+    if (status && twice > need) {
+        loom_status_free(status);
+        status = loom_memory_take(memory, need, "what a loop gives", &larger);
+    }
+    if (status) return status;
     loom_engine_copy(engine->executor, engine->data[b], larger.data, engine->filled[b]);
     loom_memory_give(memory, block);
     *block = larger;

@@ -12,6 +12,7 @@
 /* Blocks kept for reuse. A plan has rarely more buffers than this; the search through them is linear. */
 #define MAX_KEPT 256u
 
+/* used + kept_bytes + lent <= budget, all under the lock; of these only `used` is what nobody else can have. */
 struct loom_memory {
     uint32_t references;
     uint64_t budget;

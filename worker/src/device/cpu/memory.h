@@ -34,7 +34,8 @@ void loom_memory_give(loom_memory *memory, loom_block *block); /* leaves none; n
 bool loom_memory_lend(loom_memory *memory, uint64_t bytes);
 void loom_memory_return(loom_memory *memory, uint64_t bytes);
 /* `reclaim` is called by whoever takes a block that what is lent stands in the way of, on its thread and without a
- * lock: to free and return so many bytes or, where there are not as many, all. */
+ * lock: to free and return so many bytes or, where there are not as many, all. Set before other threads know the
+ * memory. */
 typedef void (*loom_reclaim)(void *context, uint64_t bytes);
 void loom_memory_set_reclaim(loom_memory *memory, loom_reclaim reclaim, void *context);
 

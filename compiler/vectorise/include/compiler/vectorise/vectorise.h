@@ -1,8 +1,8 @@
-/* Vectoriser: a stage's function over arrays -> lifted IR, regular representation with avoided values.
+/* Vectoriser: a stage's function over arrays -> lifted IR. Values that no element matters to are avoided, others
+ * regular or, where rows differ in length, over segmented axes.
  *
- * Opens with: rules in vectorise.c. What it cannot keep regular (an irregular inner extent, a loop whose test differs
- * between elements and whose state has arrays, an operator on arrays that is not elementwise) gives a remark and
- * *lifted = NULL with success: the stage is then interpreted. */
+ * Opens with: rules in vectorise.c. What it has no rule for (an operator on arrays that is not elementwise, an fft of
+ * rows that may differ in length) gives a remark and *lifted = NULL with success: the stage is then interpreted. */
 #ifndef LOOM_COMPILER_VECTORISE_VECTORISE_H
 #define LOOM_COMPILER_VECTORISE_VECTORISE_H
 
