@@ -145,21 +145,21 @@ static void sort_rows(rows r, bool ragged, int threads) {
 }
 
 LOOM_TEST(sort, regular_rows) {
-    static const int64_t lengths[] = {0, 1, 2, 11, 12, 13, 24, 25, 100, 1000};
+    static const int64_t lengths[] = {0, 1, 2, 11, 12, 13, 24, 25, 100, 199, 200, 1000};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         sort_rows(make_rows(37, NULL, lengths[i], i), false, 2);
 }
 
 /* As long as one thread sorts, one more, and many pieces. */
 LOOM_TEST(sort, long_rows) {
-    static const int64_t lengths[] = {16384, 16385, 32769, 250001};
+    static const int64_t lengths[] = {32768, 32769, 65537, 250001};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         sort_rows(make_rows(2, NULL, lengths[i], i), false, 1 + (int)i);
     }
 }
 
 LOOM_TEST(sort, rows_that_differ) {
-    static const int64_t mixed[] = {0, 5, 40000, 1, 0, 16384, 16385, 30, 0}, none[] = {0, 0, 0}, large[] = {70000};
+    static const int64_t mixed[] = {0, 5, 90000, 1, 0, 32768, 32769, 30, 0}, none[] = {0, 0, 0}, large[] = {70000};
     sort_rows(make_rows(9, mixed, 0, 1), true, 3);
     sort_rows(make_rows(3, none, 0, 2), true, 3);
     sort_rows(make_rows(1, large, 0, 3), true, 2);

@@ -4,28 +4,17 @@
  * the keys. Keys of several scalars are sorted once for each, the last one first: as every sort is stable, what was in
  * order by the later ones stays so among those that are equal in the earlier ones.
  *
- * A list of up to PIECE elements is sorted by one thread in its own scratch: short runs by insertion, then merges from
- * below; a run that is in order already is copied. Lists are spread over threads. A longer list is sorted by all
- * threads: its pieces as such lists, then rounds of merges over the whole list, each round cut into pieces of what it
- * makes, whose beginnings in both runs are searched. Cost: n log n for each scalar; two pairs of memory for each
- * element of the longest list. Neither threads nor ranges have an influence on the result.
+ * A list of up to PIECE elements is sorted by one thread in its own scratch; lists are spread over threads. A longer
+ * list is sorted by all threads: its pieces as such lists, then rounds of merges over the whole list, each round cut
+ * into pieces of what it makes. Cost: n log n for each scalar; two pairs of memory for each element of the longest
+ * list. Neither threads nor ranges have an influence on the result.
  */
-#include "common/buffer.h"
 #include "common/order.h"
 #include "executor/engine.h"
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
+#include "executor/sort_pairs.h"
 
-/* Elements that one thread sorts: two areas of pairs take half of a second-level cache of today. */
-#define PIECE ((int64_t)1 << 14)
-/* Runs that are made by insertion. */
-#define SHORT_RUN 12
-
-typedef struct pair {
-    uint64_t word;
-    int64_t place;
-} pair;
+/* Elements that one thread sorts: two areas of pairs in a second-level cache of today. */
+#define PIECE ((int64_t)1 << 15)
 
 typedef struct sort_job {
     loom_engine *engine;
@@ -33,14 +22,18 @@ typedef struct sort_job {
     int64_t *places;
     const int64_t *offsets;  /* of rows that differ in length, else NULL */
     int64_t n_lists, length; /* length: of each list, where there are no offsets */
-    int64_t longest;
-    pair *scratch; /* of thread t: from 2 * t * scratch_pairs on */
+    int64_t longest, shortest;
+    loom_pair *scratch; /* of thread t: from 2 * t * scratch_pairs on */
     int64_t scratch_pairs;
     /* The long list at hand. */
     int64_t begin, n, width;
     uint32_t key;
-    pair *from, *to;
+    loom_pair *from, *to;
 } sort_job;
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
 
 static int64_t list_begin(const sort_job *s, int64_t list) {
     return s->offsets ? s->offsets[list] : list * s->length;
@@ -56,7 +49,7 @@ static int64_t list_begin(const sort_job *s, int64_t list) {
 #define AS_IT_IS(value) ((uint64_t)(value))
 
 /* The words of the pairs' places in the list that begins at `begin`. */
-static void read_words(loom_dtype type, const void *data, int64_t begin, pair *at, int64_t n) {
+static void read_words(loom_dtype type, const void *data, int64_t begin, loom_pair *at, int64_t n) {
     switch (type) {
     case LOOM_BOOL:
     case LOOM_U8: READ_WORDS(uint8_t, AS_IT_IS); break;
@@ -73,76 +66,25 @@ static void read_words(loom_dtype type, const void *data, int64_t begin, pair *a
     }
 }
 
-static void read_key(const sort_job *s, uint32_t key, int64_t begin, pair *at, int64_t n) {
+static void read_key(const sort_job *s, uint32_t key, int64_t begin, loom_pair *at, int64_t n) {
     uint32_t buffer = s->action->buffers[key];
     read_words(s->engine->plan->buffers[buffer].dtype, s->engine->data[buffer], begin, at, n);
 }
 
 /* ---- what one thread sorts ---- */
 
-static void insert_run(pair *at, int64_t n) {
-    for (int64_t i = 1; i < n; i++) {
-        pair p = at[i];
-        int64_t j = i;
-        for (; j > 0 && p.word < at[j - 1].word; j--) at[j] = at[j - 1];
-        at[j] = p;
-    }
-}
-
-/* Of pairs with equal words those of a come first. No branch depends on the words. */
-static void merge_runs(const pair *a, int64_t n_a, const pair *b, int64_t n_b, pair *to) {
-    const pair *end_a = a + n_a, *end_b = b + n_b;
-    while (a < end_a && b < end_b) {
-        bool second = b->word < a->word;
-        *to++ = *(second ? b : a);
-        a += !second;
-        b += second;
-    }
-    if (a < end_a) memcpy(to, a, (size_t)(end_a - a) * sizeof *a);
-    if (b < end_b) memcpy(to, b, (size_t)(end_b - b) * sizeof *b);
-}
-
-static void merge_neighbours(const pair *from, int64_t n_a, int64_t n_b, pair *to) {
-    bool in_order = n_b == 0 || from[n_a - 1].word <= from[n_a].word;
-    if (in_order) {
-        memcpy(to, from, (size_t)(n_a + n_b) * sizeof *to);
-    } else {
-        merge_runs(from, n_a, from + n_a, n_b, to);
-    }
-}
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-/* Sorts `at`, with `spare` for as many. */
-static void sort_pairs(pair *at, pair *spare, int64_t n) {
-    pair *from = at, *to = spare;
-    for (int64_t i = 0; i < n; i += SHORT_RUN) insert_run(at + i, least(SHORT_RUN, n - i));
-    for (int64_t width = SHORT_RUN; width < n; width *= 2) {
-        for (int64_t i = 0; i < n; i += 2 * width) {
-            int64_t n_a = least(width, n - i);
-            merge_neighbours(from + i, n_a, least(width, n - i - n_a), to + i);
-        }
-        pair *swapped = from;
-        from = to;
-        to = swapped;
-    }
-    if (from != at) memcpy(at, from, (size_t)n * sizeof *at);
-}
-
-static void sort_list(const sort_job *s, int64_t begin, int64_t n, pair *at, pair *spare) {
+static void sort_list(const sort_job *s, int64_t begin, int64_t n, loom_pair *at, loom_pair *spare) {
     for (int64_t i = 0; i < n; i++) at[i].place = i;
     for (uint32_t key = s->action->n_buffers; key-- > 0;) {
         read_key(s, key, begin, at, n);
-        sort_pairs(at, spare, n);
+        loom_sort_pairs(at, spare, n);
     }
     for (int64_t i = 0; i < n; i++) s->places[begin + i] = at[i].place;
 }
 
 static void lists_body(void *context, int thread, int64_t from, int64_t to) {
     const sort_job *s = context;
-    pair *at = s->scratch + 2 * thread * s->scratch_pairs;
+    loom_pair *at = s->scratch + 2 * thread * s->scratch_pairs;
     for (int64_t list = from; list < to; list++) {
         int64_t begin = list_begin(s, list), n = list_begin(s, list + 1) - begin;
         if (n <= PIECE) sort_list(s, begin, n, at, at + s->scratch_pairs);
@@ -163,22 +105,8 @@ static void pieces_body(void *context, int thread, int64_t from, int64_t to) {
     for (int64_t i = from; i < to; i += PIECE) {
         int64_t n = least(PIECE, to - i);
         read_key(s, s->key, s->begin, s->from + i, n);
-        sort_pairs(s->from + i, s->to + i, n);
+        loom_sort_pairs(s->from + i, s->to + i, n);
     }
-}
-
-/* How many of the first `n` pairs of a and b merged are of a. */
-static int64_t share_of(const pair *a, int64_t n_a, const pair *b, int64_t n_b, int64_t n) {
-    int64_t low = n > n_b ? n - n_b : 0, high = least(n, n_a);
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (a[middle].word <= b[n - middle - 1].word) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
 }
 
 /* Makes [from, to) of what a round makes; within one pair of runs, as widths are whole pieces. */
@@ -187,10 +115,8 @@ static void merge_body(void *context, int thread, int64_t from, int64_t to) {
     (void)thread;
     int64_t left = from / (2 * s->width) * (2 * s->width);
     int64_t n_a = least(s->width, s->n - left), n_b = least(s->width, s->n - left - n_a);
-    const pair *a = s->from + left, *b = a + n_a;
-    int64_t a0 = share_of(a, n_a, b, n_b, from - left), a1 = share_of(a, n_a, b, n_b, to - left);
-    int64_t b0 = from - left - a0, b1 = to - left - a1;
-    merge_runs(a + a0, a1 - a0, b + b0, b1 - b0, s->to + from);
+    const loom_pair *a = s->from + left;
+    loom_merge_pairs(a, n_a, a + n_a, n_b, from - left, to - left, s->to + from);
 }
 
 static void places_body(void *context, int thread, int64_t from, int64_t to) {
@@ -211,7 +137,7 @@ static loom_status *sort_long_list(sort_job *s) {
         LOOM_TRY(by_pieces(s, pieces_body));
         for (s->width = PIECE; s->width < s->n; s->width *= 2) {
             LOOM_TRY(by_pieces(s, merge_body));
-            pair *swapped = s->from;
+            loom_pair *swapped = s->from;
             s->from = s->to;
             s->to = swapped;
         }
@@ -222,7 +148,8 @@ static loom_status *sort_long_list(sort_job *s) {
 static loom_status *sort_long_lists(sort_job *s) {
     loom_memory *memory = s->engine->executor->memory;
     loom_block block = {0};
-    loom_status *status = loom_memory_take(memory, 2 * (uint64_t)s->longest * sizeof(pair), "sorting an array", &block);
+    loom_status *status =
+        loom_memory_take(memory, 2 * (uint64_t)s->longest * sizeof(loom_pair), "sorting an array", &block);
     for (int64_t list = 0; list < s->n_lists && !status; list++) {
         s->begin = list_begin(s, list);
         s->n = list_begin(s, list + 1) - s->begin;
@@ -240,7 +167,7 @@ static loom_status *sort_long_lists(sort_job *s) {
 static loom_status *sort_short_lists(sort_job *s, int64_t n) {
     loom_executor *executor = s->engine->executor;
     s->scratch_pairs = least(PIECE, s->longest);
-    uint64_t bytes = 2 * (uint64_t)s->engine->n_threads * (uint64_t)s->scratch_pairs * sizeof(pair);
+    uint64_t bytes = 2 * (uint64_t)s->engine->n_threads * (uint64_t)s->scratch_pairs * sizeof(loom_pair);
     loom_block block = {0};
     LOOM_TRY(loom_memory_take(executor->memory, bytes, "sorting arrays", &block));
     s->scratch = block.data;
@@ -250,28 +177,30 @@ static loom_status *sort_short_lists(sort_job *s, int64_t n) {
     return loom_engine_cancelled(s->engine);
 }
 
-loom_status *loom_engine_sort(loom_engine *engine, const loom_plan_action *action) {
-    const loom_plan_buffer *to = &engine->plan->buffers[action->buffer];
+static void find_lists(sort_job *s, int64_t n) {
+    const loom_plan_buffer *to = &s->engine->plan->buffers[s->action->buffer];
     uint32_t last = to->extents[to->n_extents - 1];
+    if (s->engine->plan->extents[last].kind != LOOM_EXTENT_SEGMENTED) {
+        s->length = s->longest = s->shortest = s->engine->extents[last];
+        s->n_lists = n / s->length;
+        return;
+    }
+    s->offsets = s->engine->data[s->action->buffer2];
+    s->n_lists = loom_engine_elements(s->engine, s->action->buffer2);
+    s->shortest = n;
+    for (int64_t i = 0; i < s->n_lists; i++) {
+        int64_t length = s->offsets[i + 1] - s->offsets[i];
+        if (length > s->longest) s->longest = length;
+        s->shortest = least(s->shortest, length);
+    }
+}
+
+loom_status *loom_engine_sort(loom_engine *engine, const loom_plan_action *action) {
     int64_t n = loom_engine_elements(engine, action->buffer);
     if (n == 0) return NULL;
     sort_job s = {.engine = engine, .action = action, .places = engine->data[action->buffer]};
-    bool any_short = true;
-    if (engine->plan->extents[last].kind == LOOM_EXTENT_SEGMENTED) {
-        s.offsets = engine->data[action->buffer2];
-        s.n_lists = loom_engine_elements(engine, action->buffer2);
-        any_short = false;
-        for (int64_t i = 0; i < s.n_lists; i++) {
-            int64_t length = s.offsets[i + 1] - s.offsets[i];
-            if (length > s.longest) s.longest = length;
-            any_short = any_short || length <= PIECE;
-        }
-    } else {
-        s.length = s.longest = engine->extents[last];
-        s.n_lists = n / s.length;
-        any_short = s.length <= PIECE;
-    }
-    if (any_short) LOOM_TRY(sort_short_lists(&s, n));
+    find_lists(&s, n);
+    if (s.shortest <= PIECE) LOOM_TRY(sort_short_lists(&s, n));
     return s.longest > PIECE ? sort_long_lists(&s) : NULL;
 }
 
@@ -287,5 +216,5 @@ uint64_t loom_engine_sort_bytes(const loom_engine *engine, const loom_plan_actio
     if (length <= 0) return 0;
     uint64_t pairs = (uint64_t)length;
     if (length <= PIECE) pairs *= (uint64_t)engine->n_threads;
-    return pairs < UINT64_MAX / (2 * sizeof(pair)) ? 2 * pairs * sizeof(pair) : UINT64_MAX;
+    return pairs < UINT64_MAX / (2 * sizeof(loom_pair)) ? 2 * pairs * sizeof(loom_pair) : UINT64_MAX;
 }
