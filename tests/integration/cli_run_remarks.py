@@ -20,17 +20,21 @@ CASES = [
     ("irregular rows", """entry main (xss: seq ([]f64)) : [][]c128 =
   from_seq (map_seq (\\xs ->
     fft (map (\\x -> complex x 0) xs)) xss)""", r"interpreted: p\.weft:3: an fft of rows that may differ in length", False),
-    ("sort", """entry main (s: seq i64) : []i64 =
+    ("rows of an extent of the element", """entry main (s: seq i64) : []f64 =
   from_seq (map_seq (\\i ->
-    sum (take 2 (sort (map (* i) (iota 5))))) s)""", r"interpreted: p\.weft:3: sort puts elements in an order", True),
+    sum (map re (fft (map (\\k -> complex (f64 k) 1) (iota i))))) s)""", r"interpreted: p\.weft:3: an fft of rows that may differ in length", True),
+    ("flatten", """entry main (s: seq i64) : []f64 =
+  from_seq (map_seq (\\i ->
+    sum (map re (fft (flatten (generate i (\\k -> generate k (\\j -> complex (f64 j) 1))))))) s)""",
+     r"interpreted: p\.weft:3: an fft of rows that may differ in length", True),
+    ("under a condition", """entry main (s: seq i64) : []f64 =
+  from_seq (map_seq (\\i ->
+    if i > 2
+    then sum (map re (fft (map (\\k -> complex (f64 k) 1) (iota i))))
+    else 0) s)""", r"interpreted: p\.weft:4: an fft of rows that may differ in length", True),
     ("fold of rows", """entry main (s: seq i64) : []i64 =
   from_seq (map_seq (\\i -> if i < 0 then 0 else
     sum (fold (++) [] (generate i (\\k -> iota k)))) s)""", r"interpreted: p\.weft:3: an operator", True),
-    ("sort under a condition", """entry main (s: seq i64) : []i64 =
-  from_seq (map_seq (\\i ->
-    if i > 2
-    then sum (take 2 (sort (map (* i) (iota 5))))
-    else 0) s)""", r"interpreted: p\.weft:4: sort puts elements in an order", True),
     ("chained scan", """entry main (s: seq i64) : []i64 =
   from_seq
     (scan_seq (+) 0 s)""", r"interpreted by one worker: p\.weft:3: scan_seq: a chained scan", True),

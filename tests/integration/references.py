@@ -55,6 +55,7 @@ CASES = {
               lambda r, j: r[2] + r[0] * (r[1] + r[0] * r[0])),
     "take": ("let yss = map (take 5) (gather xss is) in map (\\ys -> sum ys + ys[0]) yss", lambda r, j: r[:5].sum() + r[0]),
     "reverse": ("let yss = map reverse (gather xss is) in zip_with (\\ys j -> ys[j] + ys[0]) yss js", lambda r, j: r[-1 - j] + r[-1]),
+    "sort": ("let yss = sort_by (\\ys -> ys[0] * 0) (gather xss is) in zip_with (\\ys j -> ys[j] + ys[0]) yss js", lambda r, j: r[j] + r[0]),
     "rotate": ("let yss = zip_with (\\i j -> rotate j xss[i]) is js in map (\\ys -> ys[0] + ys[1]) yss", lambda r, j: r[j] + r[j + 1]),
     "slice": ("let yss = zip_with (\\i j -> xss[i][j:]) is js in map (\\ys -> ys[0] + ys[1]) yss", lambda r, j: r[j] + r[j + 1]),
     "update": ("let yss = zip_with (\\i j -> xss[i] with [j] = 9) is js in map (\\ys -> ys[0] + ys[1]) yss",

@@ -19,7 +19,7 @@ class Arrays:
             rules.append((0.5, self.a_iota))
         if t.dim.isdigit() and 0 < int(t.dim) < 5:
             rules.append((1.5, self.a_literal))
-        rules.append((0.7 if self.irregular else 0.06, self.a_sort))  # what is sorted is interpreted
+        rules.append((0.7, self.a_sort))
         if e.tuple:
             rules.append((1.5, self.a_zip))
         if e.array:

@@ -260,7 +260,7 @@ static bool wants_partials(const loom_gen *g, loom_lop_id id) {
     return others <= (chunk ? LOOM_MAX_PARTIAL : 16);
 }
 
-/* ---- permute and fft ---- */
+/* ---- permute, fft, offsets and sort ---- */
 
 static void lower_permute(planner *p, node_list *list, loom_lop_id id) {
     loom_gen *g = p->g;
@@ -321,6 +321,27 @@ static void lower_offsets(planner *p, node_list *list, loom_lop_id id) {
     n->action.n_buffers = 1;
     n->action.buffers = total;
     n->touched[n->action.buffer] = n->touched[n->action.buffer2] = n->touched[*total] = true;
+}
+
+static void lower_sort(planner *p, node_list *list, loom_lop_id id) {
+    loom_gen *g = p->g;
+    const loom_lop *op = &g->l->ops[id];
+    const loom_axis *last = &g->l->axes[op->axes[op->n_axes - 1]];
+    node *n = append(p, list, LOOM_ACT_SORT, id);
+    uint32_t *keys = LOOM_NEW_ARRAY(g->arena, uint32_t, op->n_args);
+    for (uint32_t i = 0; i < op->n_args; i++) {
+        keys[i] = g->value_buffer[op->args[i]];
+        n->touched[keys[i]] = true;
+    }
+    n->action.n_buffers = op->n_args;
+    n->action.buffers = keys;
+    n->action.buffer = g->value_buffer[op->results[0]];
+    n->touched[n->action.buffer] = true;
+    if (last->kind == LOOM_AXIS_SEGMENTED) {
+        n->action.buffer2 = g->value_buffer[last->offsets];
+        n->touched[n->action.buffer2] = true;
+    }
+    n->action.cost = loom_gen_cost(g, id, LOOM_NONE);
 }
 
 /* ---- loops and branches ---- */
@@ -446,6 +467,7 @@ static void lower_ops(planner *p, node_list *list, loom_lop_id first, loom_lop_i
         case LOOM_LO_LOOP: lower_loop(p, list, id); break;
         case LOOM_LO_IF: lower_if(p, list, id); break;
         case LOOM_LO_OFFSETS: lower_offsets(p, list, id); break;
+        case LOOM_LO_SORT: lower_sort(p, list, id); break;
         }
         id = next;
     }

@@ -28,7 +28,7 @@ uint32_t loom_gen_kernel(loom_gen *g, const char *prefix) {
 
 const char *loom_gen_label(const loom_gen *g, loom_lop_id id) {
     static const char *const kinds[] = {"compute", "reduce", "scan",  "permute", "fft",
-                                        "loop",    "if",     "check", "offsets"};
+                                        "loop",    "if",     "check", "offsets", "sort"};
     const loom_lop *op = &g->l->ops[id];
     const loom_program *p = g->l->program;
     if (!op->span.line || !p || op->span.file >= p->n_files) return kinds[op->kind];

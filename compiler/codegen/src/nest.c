@@ -646,6 +646,7 @@ double loom_gen_cost(const loom_gen *g, loom_lop_id id, uint32_t position) {
     }
     const double per_unit = 0.25; /* nanoseconds of one addition in a vectorised loop, loads included */
     if (op->kind == LOOM_LO_FFT) return points * 20 * per_unit;
+    if (op->kind == LOOM_LO_SORT) return points * 100 * per_unit;
     if (op->body == LOOM_NONE) return points * per_unit;
     work += block_work(g, op->body);
     return points * work * per_unit;

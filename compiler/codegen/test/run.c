@@ -1,5 +1,6 @@
 #include "run.h"
 #include "common/buffer.h"
+#include "common/order.h"
 #include "loom_test.h"
 #include <complex.h>
 #include <llvm-c/Core.h>
@@ -269,6 +270,33 @@ static void run_offsets(machine *m, const loom_plan_action *a) {
     offsets[n] = offsets[n + 1] = *(int64_t *)m->data[a->buffers[0]] = sum;
 }
 
+static bool is_before(const machine *m, const loom_plan_action *a, int64_t x, int64_t y) {
+    for (uint32_t k = 0; k < a->n_buffers; k++) {
+        loom_dtype t = m->plan->buffers[a->buffers[k]].dtype;
+        const char *data = m->data[a->buffers[k]];
+        size_t size = loom_dtype_size(t);
+        uint64_t p = loom_order_word(t, loom_scalar_load(t, data + (size_t)x * size));
+        uint64_t q = loom_order_word(t, loom_scalar_load(t, data + (size_t)y * size));
+        if (p != q) return p < q;
+    }
+    return false;
+}
+
+static void run_sort(machine *m, const loom_plan_action *a) {
+    const loom_plan_buffer *to = &m->plan->buffers[a->buffer];
+    const int64_t *offsets = a->buffer2 != LOOM_NO_EXTENT ? m->data[a->buffer2] : NULL;
+    int64_t *places = m->data[a->buffer], n = count_of(m, a->buffer), begin = 0;
+    for (int64_t list = 0; begin < n; list++) {
+        int64_t end = offsets ? offsets[list + 1] : begin + m->extents[to->extents[to->n_extents - 1]];
+        for (int64_t i = begin; i < end; i++) {
+            int64_t j = i;
+            for (; j > begin && is_before(m, a, i, begin + places[j - 1]); j--) places[j] = places[j - 1];
+            places[j] = i - begin;
+        }
+        begin = end;
+    }
+}
+
 static void run_actions(machine *m, uint32_t begin, uint32_t end, bool *left);
 
 static void run_action(machine *m, uint32_t at, bool *left) {
@@ -332,6 +360,7 @@ static void run_action(machine *m, uint32_t at, bool *left) {
         m->data[a->buffer2] = data;
         break;
     case LOOM_ACT_OFFSETS: run_offsets(m, a); break;
+    case LOOM_ACT_SORT: run_sort(m, a); break;
     }
 }
 

@@ -221,10 +221,25 @@ static bool in_range(const rewrite *r, loom_lexpr_id index, loom_axis_id axis) {
            fuse_linear(r, index, -1, &high) && fuse_at_least(r, &high, 1);
 }
 
+/* A place that a sort gives, of the list that the indices before name: the sorted axis is the one it is to index. */
+static bool is_place_of_sort(const rewrite *r, const loom_lexpr_id *index, const loom_axis_id *axes, uint32_t i) {
+    const loom_lexpr *e = &r->l->exprs[index[i]];
+    if (e->kind != LOOM_LX_LOAD || e->mode != LOOM_LOAD_PROVEN || e->site != LOOM_NONE) return false;
+    const loom_lvalue *places = &r->l->values[e->aux];
+    if (places->op == LOOM_NONE || r->l->ops[places->op].kind != LOOM_LO_SORT) return false;
+    if (places->axes[places->n_axes - 1] != axes[i]) return false;
+    if (r->l->axes[axes[i]].kind != LOOM_AXIS_SEGMENTED) return true;
+    for (uint32_t k = 0; k < i; k++) { /* the axes before are those of its lengths, in both */
+        if (loom_lifted_arg(r->l, e, k) != index[k]) return false;
+    }
+    return true;
+}
+
 bool fuse_load_in_range(const rewrite *r, loom_lvalue_id value, const loom_lexpr_id *index) {
     const loom_lvalue *v = &r->l->values[value];
     for (uint32_t i = 0; i < v->n_axes; i++) {
         bool segmented = r->l->axes[v->axes[i]].kind == LOOM_AXIS_SEGMENTED;
+        if (is_place_of_sort(r, index, v->axes, i)) continue;
         if (segmented ? !is_own_segment(r, index, v->axes, i) : !in_range(r, index[i], v->axes[i])) return false;
     }
     return true;

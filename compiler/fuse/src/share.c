@@ -56,8 +56,8 @@ static bool is_within(const rewrite *r, loom_lop_id inner, loom_lop_id outer) {
 }
 
 loom_lop_id fuse_find_equal(const rewrite *r, const loom_lop *o, loom_lop_id scope, uint64_t hash) {
-    bool kind =
-        o->kind == LOOM_LO_COMPUTE || o->kind == LOOM_LO_REDUCE || o->kind == LOOM_LO_SCAN || o->kind == LOOM_LO_FFT;
+    bool kind = o->kind == LOOM_LO_COMPUTE || o->kind == LOOM_LO_REDUCE || o->kind == LOOM_LO_SCAN ||
+                o->kind == LOOM_LO_FFT || o->kind == LOOM_LO_SORT;
     for (uint32_t i = 0; i < o->n_results && kind; i++) kind = !r->pinned[o->results[i]];
     if (!kind) return LOOM_NONE;
     for (uint32_t i = r->heads_equal[hash & 1023]; i; i = r->next_equal[i - 1]) {

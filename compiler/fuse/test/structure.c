@@ -196,6 +196,35 @@ LOOM_TEST(structure, rows_are_referred_to) {
     }
 }
 
+/* Elements are taken from where a sort says that they are, without a look at bounds. */
+static uint32_t checked_loads_of(const char *text, const char *argument) {
+    loom_arena *arena;
+    loom_lifted *l = weft_lifted(&(weft_case){.name = "sorts", .text = text, .arguments = {argument}}, &arena);
+    uint32_t n = 0;
+    only(l, LOOM_LO_SORT);
+    for (uint32_t i = 0; i < l->n_ops; i++) {
+        if (l->ops[i].body != LOOM_NONE) n += count_loads(l, &l->ops[i], LOOM_LOAD_CHECKED);
+    }
+    loom_arena_destroy(arena);
+    return n;
+}
+
+LOOM_TEST(structure, places_of_sorts_are_in_range) {
+    LOOM_CHECK_EQ_INT(checked_loads_of("entry main (a: []f64) : []f64 = sort a", "f64 9"), 0);
+    LOOM_CHECK_EQ_INT(checked_loads_of("entry main (a: [][]f64) : [][]f64 = map sort a", "f64 3x4"), 0);
+    LOOM_CHECK_EQ_INT(checked_loads_of("entry main (a: [][]f64) : [][]f64 = sort_by (\\r -> r[0:1][0]) a", "f64 3x4"),
+                      0);
+    LOOM_CHECK_EQ_INT(checked_loads_of("entry main (a: [][]f64) : []f64 = map (\\r -> fold (\\x y -> x - y) 0 (sort "
+                                       "(filter (> 0) r))) a",
+                                       "f64 3x4"),
+                      0);
+    /* Next to it. */
+    LOOM_CHECK(
+        checked_loads_of("entry main (a: [][]f64) : [][]f64 = map (\\r -> let p = map (.1) (sort_by (.0) (zip a[0] "
+                         "(iota (length a[0])))) in map (\\i -> r[max 0 (i - 1)]) p) a",
+                         "f64 3x4") > 0);
+}
+
 /* Rows of a few numbers are copied, like numbers. */
 LOOM_TEST(structure, short_rows_are_copied) {
     loom_arena *arena;

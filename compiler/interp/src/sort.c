@@ -1,12 +1,11 @@
 /* SORT: the places of an array's elements in ascending order of their keys, stable.
  *
- * Every scalar of a key becomes a word of 64 bits whose order as an unsigned number is that of the scalar: integers by
- * their offset, floats by their bits, both zeros as one and NaN, whatever its sign, as the largest. So a comparison is
- * of words, the same for all types; keys of several scalars are compared one after the other. Merging from below, a run
- * that is in order already being copied: n log n comparisons at most, n for what is sorted.
+ * Every scalar of a key becomes a word (common/order.h), so a comparison is the same for all types; keys of several
+ * scalars are compared one after the other. Merging from below, a run that is in order already being copied: n log n
+ * comparisons at most, n for what is sorted.
  */
+#include "common/order.h"
 #include "eval.h"
-#include <math.h>
 #include <string.h>
 
 typedef struct sorting {
@@ -15,22 +14,10 @@ typedef struct sorting {
     const uint64_t *words; /* leaf by leaf */
 } sorting;
 
-static uint64_t ordered_word(loom_dtype t, loom_scalar s) {
-    const uint64_t top = (uint64_t)1 << 63;
-    if (t == LOOM_BOOL) return s.b;
-    if (loom_dtype_is_unsigned(t)) return s.u;
-    if (loom_dtype_is_integer(t)) return (uint64_t)s.i ^ top;
-    if (isnan(s.f)) return UINT64_MAX;
-    double value = s.f == 0 ? 0 : s.f;
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits & top ? ~bits : bits | top;
-}
-
 static void load_words(const column *c, uint64_t *to) {
     size_t size = scalar_size(c);
     for (int64_t i = 0; i < c->length; i++) {
-        to[i] = ordered_word(c->dtype, loom_scalar_load(c->dtype, c->data + (size_t)i * size));
+        to[i] = loom_order_word(c->dtype, loom_scalar_load(c->dtype, c->data + (size_t)i * size));
     }
 }
 

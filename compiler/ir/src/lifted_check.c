@@ -351,6 +351,18 @@ static bool check_fft(checker *c, const loom_lop *o) {
            check_value_axes(c, o->results[0], o->axes, o->n_axes, LOOM_NONE, t);
 }
 
+static bool check_sort(checker *c, const loom_lop *o) {
+    NEED(o->n_args >= 1 && o->n_results == 1 && o->n_axes >= 1, "a sort of another form");
+    NEED(c->l->axes[o->axes[o->n_axes - 1]].kind != LOOM_AXIS_CHUNK, "a sort along the chunk");
+    for (uint32_t i = 0; i < o->n_args; i++) {
+        if (!check_used(c, o->args[i], "key")) return false;
+        loom_dtype t = c->l->values[o->args[i]].dtype;
+        NEED(!loom_dtype_is_complex(t) && o->args[i] != o->results[0], "a sort by what has no order");
+        if (!check_value_axes(c, o->args[i], o->axes, o->n_axes, LOOM_NONE, t)) return false;
+    }
+    return check_value_axes(c, o->results[0], o->axes, o->n_axes, LOOM_NONE, LOOM_I64);
+}
+
 static bool same_form(checker *c, loom_lvalue_id a, loom_lvalue_id b) {
     const loom_lvalue *v = &c->l->values[b];
     return check_value_axes(c, a, v->axes, v->n_axes, LOOM_NONE, v->dtype);
@@ -529,6 +541,7 @@ static bool check_op(checker *c, loom_lop_id id) {
     case LOOM_LO_PERMUTE: ok = check_permute(c, o); break;
     case LOOM_LO_FFT: ok = check_fft(c, o); break;
     case LOOM_LO_OFFSETS: ok = check_offsets(c, o); break;
+    case LOOM_LO_SORT: ok = check_sort(c, o); break;
     case LOOM_LO_LOOP: ok = check_loop(c, id, o); break;
     case LOOM_LO_IF: ok = check_if(c, id, o); break;
     case LOOM_LO_CHECK:

@@ -163,7 +163,7 @@ static void print_ops(printer *w, loom_lop_id first, loom_lop_id end, uint32_t d
 
 static void print_op_head(const printer *w, const loom_lop *o) {
     static const char *const names[] = {"compute", "reduce", "scan",  "permute", "fft",
-                                        "loop",    "if",     "check", "offsets"};
+                                        "loop",    "if",     "check", "offsets", "sort"};
     static const char *const scans[] = {"inclusive", "exclusive", "right", "total"};
     fputs(names[o->kind], w->to);
     if (o->kind == LOOM_LO_SCAN) fprintf(w->to, " %s", scans[o->scan]);

@@ -358,3 +358,36 @@ WRONG_SEGMENTS(segments_have_no_extent, (s.l->exprs[1].kind = LOOM_LX_EXTENT, s.
 WRONG_SEGMENTS(segments_around_a_reduction, (s.l->ops[s.compute].kind = LOOM_LO_REDUCE, s.l->ops[s.compute].reduce = 0))
 WRONG_SEGMENTS(segments_transformed, (s.l->ops[s.compute].kind = LOOM_LO_FFT, s.l->ops[s.compute].fft_rank = 1,
                                       s.l->ops[s.compute].n_args = 1, s.l->ops[s.compute].args = &s.lengths))
+
+/* Each row's places, as keys sort them. */
+static void put_sort(segments *s) {
+    loom_lop *o = &s->l->ops[s->compute];
+    loom_lvalue_id *key = LOOM_NEW(s->arena, loom_lvalue_id);
+    for (*key = 0; s->l->values[*key].source != LOOM_LV_COLUMN || s->l->values[*key].lengths_of; ++*key) {}
+    o->kind = LOOM_LO_SORT;
+    o->body = LOOM_NONE;
+    o->n_args = 1;
+    o->args = key;
+    s->l->values[s->ys].dtype = LOOM_I64;
+}
+
+LOOM_TEST(lifted, prints_sorts) {
+    segments s = make_segments();
+    put_sort(&s);
+    LOOM_OK(loom_lifted_check(s.l));
+    char *text = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&text, &length);
+    loom_lifted_print(s.l, to);
+    fclose(to);
+    LOOM_CHECK_HAS(text, "o1: sort v3 over [i0: chunk, i1: lengths v0] -> v4: i64");
+    free(text);
+    loom_arena_destroy(s.arena);
+}
+
+WRONG_SEGMENTS(sort_to_floats, (put_sort(&s), s.l->values[s.ys].dtype = LOOM_F64))
+WRONG_SEGMENTS(sort_by_nothing, (put_sort(&s), s.l->ops[s.compute].n_args = 0))
+WRONG_SEGMENTS(sort_by_itself, (put_sort(&s), s.l->ops[s.compute].args = &s.ys))
+WRONG_SEGMENTS(sort_by_numbers_of_rows, (put_sort(&s), s.l->ops[s.compute].args = &s.lengths))
+WRONG_SEGMENTS(sort_by_complex, (put_sort(&s), s.l->values[s.l->ops[s.compute].args[0]].dtype = LOOM_C64))
+WRONG_SEGMENTS(sort_along_the_chunk, (put_sort(&s), s.l->ops[s.compute].n_axes = 1))

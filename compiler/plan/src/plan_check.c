@@ -224,6 +224,32 @@ static loom_status *check_offsets(const checker *c, uint32_t a, const loom_plan_
     return NULL;
 }
 
+/* Offsets of the lists that the last extent of buffer `of` has. */
+static bool are_offsets_of(const loom_plan *p, uint32_t offsets, uint32_t of) {
+    const loom_plan_buffer *x = &p->buffers[offsets], *y = &p->buffers[of];
+    return x->offsets && x->n_extents + 1 == y->n_extents &&
+           (x->n_extents == 0 || memcmp(x->extents, y->extents, x->n_extents * sizeof *x->extents) == 0);
+}
+
+static loom_status *check_sort(const checker *c, uint32_t a, const loom_plan_action *action) {
+    const loom_plan *p = c->plan;
+    LOOM_TRY(check_target(c, a, action->buffer));
+    const loom_plan_buffer *to = &p->buffers[action->buffer];
+    NEED(action->n_buffers >= 1 && to->dtype == LOOM_I64 && !to->offsets && to->n_extents >= 1,
+         "action %u: sort is malformed", a);
+    for (uint32_t i = 0; i < action->n_buffers; i++) {
+        uint32_t key = action->buffers[i];
+        LOOM_TRY(check_buffer(c, a, key));
+        NEED(key != action->buffer && !p->buffers[key].offsets && !loom_dtype_is_complex(p->buffers[key].dtype) &&
+                 same_extents(p, key, action->buffer),
+             "action %u: buffer %u is no key of a sort", a, key);
+    }
+    if (!is_segmented(p, to->extents[to->n_extents - 1])) return NULL;
+    LOOM_TRY(check_buffer(c, a, action->buffer2));
+    NEED(are_offsets_of(p, action->buffer2, action->buffer), "action %u: a sort of rows without their offsets", a);
+    return NULL;
+}
+
 static loom_status *check_range(checker *c, uint32_t begin, uint32_t end, uint32_t depth, bool in_loop);
 
 static loom_status *check_inner(checker *c, uint32_t a, uint32_t end, uint32_t depth, bool in_loop) {
@@ -320,6 +346,7 @@ static loom_status *check_action(checker *c, uint32_t a, uint32_t end, uint32_t 
         return check_inner(c, a, end, depth, in_loop);
     case LOOM_ACT_ROWS: return check_rows(c, a, end, depth);
     case LOOM_ACT_OFFSETS: return check_offsets(c, a, action);
+    case LOOM_ACT_SORT: return check_sort(c, a, action);
     }
     REFUSE("action %u is of no known kind", a);
 }

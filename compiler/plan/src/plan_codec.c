@@ -45,7 +45,7 @@ static const loom_wire_field fft_fields[] = {
 static LOOM_WIRE_TABLE(fft, loom_plan_fft);
 
 static const loom_wire_field action_fields[] = {
-    LOOM_WIRE_ENUM(1, loom_plan_action, kind, LOOM_ACT_APPEND + 1),
+    LOOM_WIRE_ENUM(1, loom_plan_action, kind, LOOM_ACT_SORT + 1),
     LOOM_WIRE(2, U32, loom_plan_action, kernel),
     LOOM_WIRE(3, U32, loom_plan_action, kernel2),
     LOOM_WIRE(4, U32, loom_plan_action, fft),

@@ -85,6 +85,12 @@ static void print_action(const loom_plan *p, const loom_plan_action *action, FIL
         print_buffer_name(p, action->buffer2, to);
         print_buffer_name(p, action->buffers[0], to);
         break;
+    case LOOM_ACT_SORT:
+        fputs("sort", to);
+        print_buffer_name(p, action->buffer, to);
+        fputs(" by", to);
+        for (uint32_t i = 0; i < action->n_buffers; i++) print_buffer_name(p, action->buffers[i], to);
+        break;
     default:
         fputs(simple[action->kind], to);
         print_buffer_name(p, action->buffer, to);

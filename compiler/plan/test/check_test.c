@@ -89,6 +89,38 @@ LOOM_TEST(plan_check, segments) {
     REFUSED((buffers[2].extents = rows)); /* a target */
 }
 
+/* The places of buffer 7's rows, to buffer 3. */
+static void sort_rows(loom_plan_action *actions, loom_plan_buffer *buffers) {
+    static const uint32_t rows[] = {0, 3}, keys[] = {7};
+    buffers[3].dtype = LOOM_I64;
+    buffers[3].extents = rows;
+    actions[2].buffer = 5;
+    actions[3].kind = LOOM_ACT_ALLOC;
+    actions[3].buffer = 6;
+    actions[4] = actions[9];
+    actions[5].kind = LOOM_ACT_ALLOC;
+    actions[5].buffer = 3;
+    actions[6] = (loom_plan_action){.kind = LOOM_ACT_SORT, .buffer = 3, .buffer2 = 5, .n_buffers = 1, .buffers = keys};
+    actions[7] = (loom_plan_action){.kind = LOOM_ACT_FREE, .buffer = 3};
+    actions[8] = actions[9] = actions[10];
+}
+
+LOOM_TEST(plan_check, sorts) {
+    static const uint32_t column[] = {0}, beyond[] = {8}, offsets[] = {5}, itself[] = {3};
+    REFUSED_OF(sort_rows(actions, buffers), actions[6].buffer = 8);
+    REFUSED_OF(sort_rows(actions, buffers), actions[6].buffer = 7); /* comes from outside */
+    REFUSED_OF(sort_rows(actions, buffers), actions[6].buffer2 = 8);
+    REFUSED_OF(sort_rows(actions, buffers), actions[6].buffer2 = 4); /* lengths are no offsets */
+    REFUSED_OF(sort_rows(actions, buffers), actions[6].buffer2 = LOOM_NO_EXTENT);
+    REFUSED_OF(sort_rows(actions, buffers), actions[6].n_buffers = 0);
+    REFUSED_OF(sort_rows(actions, buffers), actions[6].buffers = column); /* of another size */
+    REFUSED_OF(sort_rows(actions, buffers), actions[6].buffers = beyond);
+    REFUSED_OF(sort_rows(actions, buffers), actions[6].buffers = offsets);
+    REFUSED_OF(sort_rows(actions, buffers), actions[6].buffers = itself);
+    REFUSED_OF(sort_rows(actions, buffers), buffers[3].dtype = LOOM_F64);
+    REFUSED_OF(sort_rows(actions, buffers), buffers[7].dtype = LOOM_C64);
+}
+
 /* What turns give, one behind the other: buffer 7's elements behind those of the grid's rows. */
 static void append_columns(loom_plan_action *actions, loom_plan_buffer *buffers) {
     buffers[3].dtype = LOOM_F32;

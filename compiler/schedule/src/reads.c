@@ -41,7 +41,8 @@ void loom_lifted_reads(const loom_lifted *l, loom_lop_id id, void (*f)(void *, l
         value_reads(op->else_results, op->n_results, f, context);
         return;
     case LOOM_LO_FFT:
-    case LOOM_LO_OFFSETS: return;
+    case LOOM_LO_OFFSETS:
+    case LOOM_LO_SORT: return;
     case LOOM_LO_COMPUTE:
         if (op->sliced) {
             value_reads(op->dest, op->n_results, f, context);

@@ -1,5 +1,6 @@
 /* Evaluating operations of lifted IR, one point after the other. */
 #include "eval.h"
+#include "common/order.h"
 #include <math.h>
 
 static const loom_leaf *source_leaf(const eval *v, const loom_lvalue *value) {
@@ -346,6 +347,32 @@ static void run_fft(eval *v, const loom_lop *o) {
     }
 }
 
+static bool is_before(const eval *v, const loom_lop *o, int64_t a, int64_t b) {
+    for (uint32_t k = 0; k < o->n_args; k++) {
+        const loom_lvalue_id key = o->args[k];
+        loom_dtype t = v->l->values[key].dtype;
+        uint64_t x = loom_order_word(t, v->values[key].at[a]), y = loom_order_word(t, v->values[key].at[b]);
+        if (x != y) return x < y;
+    }
+    return false;
+}
+
+static void run_sort(eval *v, const loom_lop *o) {
+    buffer *to = make_value(v, o->results[0]);
+    const loom_axis *last = &v->l->axes[o->axes[o->n_axes - 1]];
+    bool rows = last->kind == LOOM_AXIS_SEGMENTED;
+    const loom_scalar *offsets = rows ? v->values[last->offsets].at : NULL;
+    for (int64_t list = 0, begin = 0; begin < to->n; list++) {
+        int64_t end = rows ? offsets[list + 1].i : begin + to->extents[o->n_axes - 1];
+        for (int64_t i = begin; i < end; i++) {
+            int64_t j = i;
+            for (; j > begin && is_before(v, o, i, begin + to->at[j - 1].i); j--) to->at[j] = to->at[j - 1];
+            to->at[j].i = i - begin;
+        }
+        begin = end;
+    }
+}
+
 static void run_ops(eval *v, loom_lop_id first, loom_lop_id end);
 
 static void copy_value(eval *v, loom_lvalue_id from, loom_lvalue_id to) {
@@ -418,6 +445,7 @@ static void run_op(eval *v, const loom_lop *o) {
     case LOOM_LO_IF: run_if(v, o); break;
     case LOOM_LO_CHECK: run_check(v, o); break;
     case LOOM_LO_OFFSETS: run_offsets(v, o); break;
+    case LOOM_LO_SORT: run_sort(v, o); break;
     }
 }
 

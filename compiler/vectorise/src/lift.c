@@ -93,6 +93,40 @@ bool vec_lift_fft(vec *v, frame *f, loom_node_id id, val *result) {
     return true;
 }
 
+bool vec_lift_sort(vec *v, frame *f, loom_node_id id, val *result) {
+    const loom_node *n = &v->p->nodes[id];
+    val keys;
+    extent e;
+    op_axes axes;
+    if (!vec_operand(v, f, n, 0, &keys) || !vec_common_length(v, n, &keys, 1, &e)) return false;
+    if (vec_chunk_among(v, &e, 1)) return vec_refuse(v, n, "a sort along the stream");
+    leaf *by;
+    val y = vec_leaves_of(v, keys.n, &by);
+    loom_lvalue_id *from = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, keys.n);
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < y.n; i++) {
+        by[i] = vec_with_own(v, &keys.at[i], 0, e);
+        mask |= vec_level_mask(v, &by[i]);
+    }
+    for (uint32_t i = 0; i < y.n; i++) {
+        if (!vec_canonical(v, n, &by[i], mask, &from[i])) return false;
+    }
+    if (!vec_value_axes(v, n, mask, 1, &e, &axes)) return false;
+    loom_lvalue_id made = vec_new_value(v, n, LOOM_I64, &axes);
+    loom_lop op = vec_plain_op(v, n, LOOM_LO_SORT, &axes);
+    op.n_args = y.n;
+    op.args = from;
+    op.n_results = 1;
+    op.results = &made;
+    loom_lifted_op(v->l, op);
+    extent *own = LOOM_NEW(v->scratch, extent);
+    *own = e;
+    leaf *at;
+    *result = vec_leaves_of(v, 1, &at);
+    at[0] = vec_result_leaf(v, made, &axes, 1, own);
+    return true;
+}
+
 /* ---- assert and claim ---- */
 
 static bool build_condition(vec *v, void *argument, val *result) {
@@ -225,11 +259,11 @@ static bool lift_node(vec *v, frame *f, loom_node_id id, val *result) {
     case LOOM_OP_PERMUTE: return vec_lift_permute(v, f, id, result);
     case LOOM_OP_SCATTER: return vec_lift_scatter(v, f, id, result);
     case LOOM_OP_FFT: return vec_lift_fft(v, f, id, result);
+    case LOOM_OP_SORT: return vec_lift_sort(v, f, id, result);
     case LOOM_OP_FILTER: return vec_lift_filter(v, f, id, result);
     case LOOM_OP_CALL:
         return vec_operands(v, f, n, &ops) &&
                vec_lift_body(v, &v->p->bodies[v->p->functions[n->aux].body], ops, NULL, result);
-    case LOOM_OP_SORT: return vec_refuse(v, n, "%s puts elements in an order", loom_op_table[n->op].name);
     default: break;
     }
     if (vec_is_delayed((loom_op)n->op)) return lift_moved(v, f, id, result);

@@ -392,6 +392,7 @@ uint16_t vec_builtin_of(const vec *v, loom_lblock_id combine);
 bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_scatter(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_fft(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_lift_sort(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_filter(vec *v, frame *f, loom_node_id id, val *result);
 /* Exclusive sums of an i64 array along its axis, and the total; sums: NULL where the total alone is wanted. */
 bool vec_lift_sums(vec *v, const loom_node *n, const val *numbers, extent length, leaf *sums, leaf *total);

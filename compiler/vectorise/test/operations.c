@@ -237,9 +237,33 @@ SAME(match_tuples,
      "entry main (a: []f64) : []f64 = imap (\\i x -> match (i % 3, x > 0.5) case (0, true) -> x case (_, false) -> 1.0 "
      "case (n, _) -> f64.i64 n) a",
      "f64 50")
-REFUSED(sorted, "sort puts elements in an order", "entry main (a: []f64) : []f64 = sort a", "f64 9")
-REFUSED(sorted_rows, "sort puts elements in an order",
-        "entry main (a: [][]f64) : [][]f64 = map (sort_by (\\x -> -x)) a", "f64 3x4")
-REFUSED(sorted_in_part, "sort", "entry main (a: [][]f64) : [][]f64 = map (\\r -> if r[0] > 0.5 then sort r else r) a",
-        "f64 3x4")
+SAME(sorted, "entry main (a: []f64) : []f64 = sort a", "f64 19")
+SAME(sorted_nothing, "entry main (a: []f64) : []f64 = sort a[0:0]", "f64 9")
+SAME(sorted_nan, "entry main (a: []f64) : []f64 = map (\\x -> if f64.is_nan x then 7 else x) (sort (map f64.sqrt a))",
+     "f64 30")
+SAME(sorted_ties, "entry main (a: []i64) : []i64 = map (.1) (sort_by (\\(x, _) -> x % 3) (zip a (iota (length a))))",
+     "i64 40")
+SAME(sorted_rows, "entry main (a: [][]f64) : [][]f64 = map (sort_by (\\x -> -x)) a", "f64 3x4")
+SAME(sorted_of_rows, "entry main (a: [][]i64) : [][]i64 = sort_by (\\r -> (r[0] % 2, r[1])) a", "i64 9x3")
+SAME(sorted_tuples, "entry main (a: [](i64, f64)) : [](i64, f64) = sort_by (\\(i, x) -> (x > 0.0, i % 4, x)) a",
+     "i64 30; f64 30")
+SAME(sorted_elsewhere, "entry main (a: [][]f64) (k: []f64) : [][]f64 = map (\\r -> map2 (+) r (sort k)) a", "f64 3x4",
+     "f64 4")
+SAME(sorted_mixed_levels,
+     "entry main (a: [][]i64) (k: []i64) : [][]i64 = map (\\r -> map (.0) (sort_by (\\(x, y) -> (y % 2, x)) (zip r "
+     "k))) a",
+     "i64 5x6", "i64 6")
+SAME(sorted_under_levels, "entry main (a: [][]f64) : [][][]f64 = map (\\r -> map (\\x -> sort (map (* x) r)) r) a",
+     "f64 3x4")
+SAME(sorted_in_part, "entry main (a: [][]f64) : [][]f64 = map (\\r -> if r[0] > 0.5 then sort r else r) a", "f64 7x4")
+SAME(sorted_ragged,
+     "entry main (a: []i64) : []i64 = map (\\n -> sum (imap (*) (sort (map (\\i -> i * 7 % 5) (iota (i64.abs n)))))) a",
+     "i64 12")
+SAME(sorted_filtered,
+     "entry main (a: [][]f64) : []f64 = map (\\r -> fold (+) 0 (imap (\\i x -> f64.i64 i * x) (sort "
+     "(filter (> 0) r)))) a",
+     "f64 6x7")
+SAME(sorted_in_loop,
+     "entry main (a: [][]i64) : [][]i64 = map (\\r -> loop x = r for i < 3 do sort (map (\\y -> y * 3 % (7 + i)) x)) a",
+     "i64 4x6")
 SAME(parted, "entry main (a: []f64) : ([]f64, []f64) = partition (> 0.5) a", "f64 9")

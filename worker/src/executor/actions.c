@@ -297,6 +297,11 @@ static loom_status *check_present(const loom_engine *engine, const loom_plan_act
         LOOM_TRY(missing(engine, action->buffer));
         LOOM_TRY(missing(engine, action->buffer2));
         return missing(engine, action->buffers[0]);
+    case LOOM_ACT_SORT:
+        LOOM_TRY(missing(engine, action->buffer));
+        LOOM_TRY(missing(engine, action->buffer2));
+        for (uint32_t i = 0; i < action->n_buffers; i++) LOOM_TRY(missing(engine, action->buffers[i]));
+        return NULL;
     case LOOM_ACT_FILL:
     case LOOM_ACT_BREAK:
     case LOOM_ACT_IF: return missing(engine, action->buffer);
@@ -330,6 +335,7 @@ static loom_status *run_one(loom_engine *engine, uint32_t at, int nesting, bool 
     case LOOM_ACT_SWAP: act_swap(engine, action->buffer, action->buffer2); return NULL;
     case LOOM_ACT_ROWS: return act_rows(engine, at, nesting);
     case LOOM_ACT_OFFSETS: return loom_engine_offsets(engine, action);
+    case LOOM_ACT_SORT: return loom_engine_sort(engine, action);
     }
     return loom_error(LOOM_E_INTERNAL, "plan has an action of unknown kind %d", (int)action->kind);
 }

@@ -363,6 +363,7 @@ static uint64_t workspace(const loom_engine *engine, const loom_plan_action *act
     case LOOM_ACT_REDUCE: return loom_engine_reduce_bytes(engine, action);
     case LOOM_ACT_PERMUTE: return loom_engine_permute_bytes(engine, action);
     case LOOM_ACT_ROWS: return loom_engine_rows_bytes(engine, action);
+    case LOOM_ACT_SORT: return loom_engine_sort_bytes(engine, action);
     default: return 0;
     }
 }

@@ -142,6 +142,8 @@ LOOM_MUST_USE loom_status *loom_engine_rows(loom_engine *engine, const loom_plan
 uint64_t loom_engine_rows_bytes(const loom_engine *engine, const loom_plan_action *action);
 LOOM_MUST_USE loom_status *loom_engine_permute(loom_engine *engine, const loom_plan_action *action);
 uint64_t loom_engine_permute_bytes(const loom_engine *engine, const loom_plan_action *action);
+LOOM_MUST_USE loom_status *loom_engine_sort(loom_engine *engine, const loom_plan_action *action);
+uint64_t loom_engine_sort_bytes(const loom_engine *engine, const loom_plan_action *action);
 
 extern const loom_kernel_runtime loom_engine_runtime;
 

@@ -141,6 +141,8 @@ typedef enum loom_lop_kind {
     LOOM_LO_CHECK, /* body gives a bool (and two numbers): false raises `site` */
     LOOM_LO_OFFSETS, /* args[0]: lengths; results[0]: their exclusive sums in row-major order, over the same axes, with
                         the total behind them, twice; results[1]: the total. A negative length is an error */
+    LOOM_LO_SORT,    /* args: scalars of the keys, the first counts most; results[0]: i64, for each list along the last
+                        axis the places of its elements in ascending order; stable, NaN last */
 } loom_lop_kind;
 
 typedef struct loom_lop {
@@ -150,7 +152,7 @@ typedef struct loom_lop {
     uint32_t n_results;
     const loom_lvalue_id *results;
     uint32_t n_args;
-    const loom_lvalue_id *args; /* FFT, LOOP, IF, OFFSETS */
+    const loom_lvalue_id *args; /* FFT, LOOP, IF, OFFSETS, SORT */
     loom_lblock_id body, combine, ne;
     uint32_t reduce;
     loom_scan_kind scan;
@@ -295,6 +297,7 @@ LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
  * axis, the totals.
  *  - FFT: the argument's last fft_rank axes are transformed; axes = all axes of the result; argument and result are
  * distinct.
+ *  - SORT: keys and result have all axes; the last one is not the chunk.
  *  - SEGMENTED: the list that has the axis begins with the axes of its lengths and nothing else; its offsets and total
  *    are those that OFFSETS makes of its lengths. No EXTENT names it: its length at a point is a load. The reduced axis
  *    of REDUCE and SCAN is not before a segmented one. Transformed and indexed axes are regular, but for the last one

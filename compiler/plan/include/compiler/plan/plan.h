@@ -133,6 +133,8 @@ typedef enum loom_action_kind {
     LOOM_ACT_OFFSETS, /* lengths in buffer to their exclusive sums in buffer2; the total to zero-rank buffers[0] */
     LOOM_ACT_APPEND,  /* the elements of buffer behind those that buffer2 has got since it was allocated; its storage
                          grows. At the end of the loop it has as many as its extents say */
+    LOOM_ACT_SORT,    /* for each list along the last extent: the places of its elements in ascending order of the keys
+                         in buffers[], to buffer; see sort */
 } loom_action_kind;
 #define LOOM_NO_EXTENT UINT32_MAX
 
@@ -142,7 +144,7 @@ typedef struct loom_plan_action {
     uint32_t buffer, buffer2;
     uint32_t n_buffers;
     const uint32_t *buffers; /* REDUCE: results; PERMUTE: target leaves; ROWS: buffers that are there inside alone;
-                                OFFSETS: the total */
+                                OFFSETS: the total; SORT: the keys' scalars, the first counts most */
     uint32_t n_inner, n_else;
     loom_scalar value;
     /* PERMUTE: units = product of unit_extents; target levels 0..rank-1 are indexed; a unit's patch covers
@@ -154,6 +156,8 @@ typedef struct loom_plan_action {
     /* ROWS: unit_extents has the outermost extent of each inner action, then of each of `buffers`. Where these are
      * equal any thread may take rows [x, y) through all inner actions, and `buffers` need hold these rows only; else
      * the actions follow one another, with whole buffers. */
+    /* SORT: stable, by the order of common/order.h. buffer2: where the lists of a last extent begin that is segmented,
+     * else LOOM_NO_EXTENT. */
     /* COMBINE of the operator, for merging; cost per unit in nanoseconds as estimated (0: unknown) */
     double cost;
     const char *label; /* for profiles: "fft (awgrid.weft:12)" */
