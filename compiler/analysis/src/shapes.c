@@ -100,21 +100,23 @@ static aval one_turn(loom_shapes *s, const turning *t, const aval *state) {
     return x;
 }
 
-/* Is what a turn may have changed a label already, so that nothing is claimed of it? */
-static bool stays_or_label(const loom_shapes *s, desc_id before, desc_id after) {
-    return before == after || shapes_is_label(s, before);
+/* Is what a turn may have changed a label already, so that nothing is claimed of it? One that was there before the
+ * iteration began, which is descriptor `since`, may be that of another value too: equality with it would be claimed. */
+static bool stays_or_label(const loom_shapes *s, desc_id before, desc_id after, desc_id since) {
+    return before == after || (before >= since && shapes_is_label(s, before));
 }
 
 /* The state after any number of turns. */
 static aval fixed_point(loom_shapes *s, const turning *t, aval state, uint64_t chooser) {
+    desc_id since = shapes_label(s);
     for (;;) {
         aval next = one_turn(s, t, &state), joined = shapes_join(s, &state, &next, chooser);
         bool labels = true;
         for (uint32_t i = 0; i < state.n; i++) {
             const aleaf *before = &state.at[i], *after = &joined.at[i];
-            if (!before->depth) labels = labels && stays_or_label(s, before->value, after->value);
+            if (!before->depth) labels = labels && stays_or_label(s, before->value, after->value, since);
             for (uint32_t k = 0; k < before->depth; k++) {
-                labels = labels && stays_or_label(s, before->dims[k].desc, after->dims[k].desc);
+                labels = labels && stays_or_label(s, before->dims[k].desc, after->dims[k].desc, since);
             }
         }
         bool settled = labels && shapes_same(&state, &joined);
