@@ -569,7 +569,8 @@ static aval run_node(loom_shapes *s, aframe *f, loom_node_id id) {
     }
     case LOOM_OP_REPLICATE: return replicated(s, f, n);
     case LOOM_OP_FOLD:
-    case LOOM_OP_SEQ_FOLD: return folded(s, f, n, a, &b, 0);
+    case LOOM_OP_SEQ_FOLD:
+    case LOOM_OP_SEQ_CHAIN: return folded(s, f, n, a, &b, 0);
     case LOOM_OP_SEQ_REDUCE: {
         aval piece = reshaped(s, &b, (dim){.desc = shapes_label(s)});
         turning t = {f, loom_node_body(s->p, n, 0), &piece, true};

@@ -144,6 +144,16 @@ LOOM_TEST(syntax_elaborate, sequences) {
     check_type("entry main (xs: [][]f32) = from_seq (map_seq sum (rows xs))", "[]f32");
     check_type("entry main (s: seq f32) = enumerate_seq s", "seq (i64, f32)");
     check_type("entry main (s: seq f32) = reduce_seq 0 (\\z xs -> z + sum xs) (+) s", "f32");
+    check_type("entry main (s: seq f32) = chain_seq ([1i64], true) (\\(n, ok) x -> (n ++ [i64 x], ok && x > 0)) s",
+               "([]i64, bool)");
+    check_core("entry main (s: seq f32) = chain_seq 0 (-) s", "chain_seq");
+    check_error("entry main (s: seq f32) = chain_seq 0i64 (\\n x -> x) s", LOOM_E_TYPE,
+                "result of the step of `chain_seq`, against its initial state: expected i64, found f32");
+    check_error("entry main (s: seq f32) = chain_seq s (\\t x -> t) s", LOOM_E_TYPE,
+                "an accumulator cannot be a sequence");
+    check_error("entry main (s: seq f32) = chain_seq 0 (+) [1f32]", LOOM_E_TYPE, "`chain_seq init step s`");
+    check_error("entry main (s: seq f32) = map (\\x -> x + chain_seq 0 (+) s) [1]", LOOM_E_TYPE,
+                "`chain_seq` cannot stand in a function given to an operation");
     check_type("def total s = fold_seq (+) 0 s entry main (s: seq f32) = total s", "f32");
     check_type("entry main (s: seq (i64, f32)) = group_seq 3 (\\e -> [e.0]) s (\\k ys -> f32 k * fold_seq (+) 0 "
                "(map_seq (.1) ys)) |> from_seq",

@@ -194,6 +194,12 @@ LOOM_TEST(syntax_evaluate, sequences) {
     IS("from_seq (zip_with_seq (-) (rows [5, 6]) (rows [1, 2]))", "[4, 4]");
     IS("permute_seq (+) [1, 1] (rows [0, 1, 1]) (rows [1, 2, 3])", "[2, 6]");
     TRUE("reduce_seq 0 (\\z xs -> z + sum xs) (+) (rows [1, 2, 3]) == 6");
+    TRUE("chain_seq 0 (\\state x -> 10 * state + x) (rows [1, 2, 3]) == 123 && chain_seq 7 (+) (rows (take 0 [1])) == "
+         "7");
+    IS("chain_seq [0] (\\seen (x, keep) -> if keep then seen ++ [x] else seen) (rows [(4, true), (5, false), (6, "
+       "true)])",
+       "[0, 4, 6]");
+    check_fails("entry main = chain_seq 1 (\\state x -> state +\n  6 / x) (rows [1, 0, 2])", 2);
     IS("from_seq (group_seq 3 (\\x -> [x, x + 1]) (rows [0, 1, 1]) (\\k ys -> k * 10 + fold_seq (+) 0 ys))",
        "[0, 12, 22]");
     check_true("def total s = fold_seq (+) 0 s\nentry main = total (rows [1, 2]) == 3 && total (rows [1.5]) == 1.5");

@@ -278,7 +278,7 @@
       "entry main (xs: []f64) = unzip (zip xs xs)\n") \
     X(OPERATOR, 424, TYPE, "an operator that does not return what it takes", \
       "The function given to a fold, a scan or a permute combines two values of a type to one of the same type; the step " \
-      "of `reduce_seq` returns its accumulator's type.", \
+      "of `reduce_seq` or `chain_seq` returns its accumulator's type.", \
       "entry main (xs: []f64) = fold (\\a b -> a < b) 0 xs\n", \
       "entry main (xs: []f64) = fold (\\a b -> if a < b then b else a) 0 xs\n") \
     X(NEUTRAL, 425, TYPE, "a neutral element of another type", \
