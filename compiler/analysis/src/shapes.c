@@ -13,6 +13,7 @@
  * label that depends on level 0: irregular.
  */
 #include "shapes.h"
+#include "compiler/ir/foreign.h"
 
 static void run_body(loom_shapes *s, const loom_body *b, const aval *args, aframe *up, aval *result);
 
@@ -485,9 +486,22 @@ static aval projected(loom_shapes *s, aframe *f, const loom_node *n) {
     return (aval){shapes_count(s, t->fields[n->aux]), x.at + skip};
 }
 
+/* A foreign function: what is declared of it, whatever its body looks like. */
+static aval by_table(loom_shapes *s, const loom_foreign_info *known, const aval *args, uint32_t n) {
+    aval y;
+    aleaf *at = shapes_copy(s, &args[known->shape_of], &y);
+    uint64_t elements = 0;
+    for (uint32_t i = 0; known->elements_depend && i < n; i++)
+        for (uint32_t k = 0; k < args[i].n; k++) elements |= args[i].at[k].elements;
+    for (uint32_t k = 0; k < y.n; k++) at[k].elements = elements;
+    return y;
+}
+
 static aval called(loom_shapes *s, aframe *f, const loom_node *n) {
     aval *args = LOOM_NEW_ARRAY(s->arena, aval, (size_t)n->n_operands + 1), x;
     for (uint32_t i = 0; i < n->n_operands; i++) args[i] = operand(s, f, n, i);
+    uint32_t foreign = s->p->functions[n->aux].foreign;
+    if (foreign) return by_table(s, &loom_foreign_table[foreign], args, n->n_operands);
     bool record = s->record;
     s->record = false;
     run_body(s, &s->p->bodies[s->p->functions[n->aux].body], args, NULL, &x);

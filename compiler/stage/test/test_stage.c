@@ -555,6 +555,20 @@ LOOM_TEST(stage, collected_and_filtered) {
     loom_value_unref(a[0]);
 }
 
+/* A stage has the system's own function, not the body, which is another one here. */
+LOOM_TEST(stage, foreign_functions) {
+    fixture f = open_text("foreign def dft [n] (xs: [n]c64) : [n]c64 = map (* 2) xs\n"
+                          "entry main (s: seq c64) : []c64 = dft (from_seq s)",
+                          0);
+    uint32_t transforms = 0;
+    for (loom_node_id n = 0; n < f.staged->n_nodes; n++) {
+        transforms += f.staged->nodes[n].op == LOOM_OP_FFT;
+        LOOM_CHECK(f.staged->nodes[n].op != LOOM_OP_MAP && f.staged->nodes[n].op != LOOM_OP_CALL);
+    }
+    LOOM_CHECK_EQ_INT(transforms, 1);
+    loom_arena_destroy(f.arena);
+}
+
 LOOM_TEST(stage, positions_in_the_stream) {
     loom_value *a[1] = {vector(LOOM_I64, 10, numbers)};
     judge("entry main (xs: seq i64) : i64 = fold_seq (+) 0 (map_seq (\\(i, x) -> i * x) (enumerate_seq xs))", a, 1);

@@ -138,6 +138,21 @@ LOOM_TEST(syntax_elaborate, loops) {
     check_core("entry main = loop xs = [1f32] for i < 3 do xs ++ xs", "for ");
 }
 
+LOOM_TEST(syntax_elaborate, foreign_functions) {
+    check_core("foreign def dft [n] (xs: [n]c64) : [n]c64 = fft xs entry main (xs: []c64) = dft xs", "foreign def dft");
+    check_type("foreign def dft [n] (xs: [n]c64) : [n]c64 = fft xs entry main (xs: [][]c64) = map dft xs", "[][]c64");
+    const char *types = "foreign function `dft`: expected [n]c64 -> [n]c64, or [n]c128 -> [n]c128, found ";
+    check_error("foreign def dft (xs: []f64) : []f64 = xs entry main (xs: []f64) = dft xs", LOOM_E_TYPE, types);
+    check_error("foreign def dft (xs: [][]c64) : [][]c64 = xs", LOOM_E_TYPE, types); /* though nobody calls it */
+    check_error("foreign def dft (xs: []c64) (n: i64) : []c64 = xs", LOOM_E_TYPE, "found []c64 -> i64 -> []c64");
+    check_error("foreign def dft (xs: []c64) = xs", LOOM_E_TYPE, "the result of the foreign function `dft` need types");
+    check_error("foreign def dft xs : []c64 = xs", LOOM_E_TYPE, "the result of the foreign function `dft` need types");
+    check_error("foreign def dft 'a (xs: []a) : []a = xs", LOOM_E_TYPE,
+                "the result of the foreign function `dft` need types");
+    check_error("foreign def dct (xs: []c64) : []c64 = xs", LOOM_E_TYPE, "the system has no function `dct`");
+    check_error("foreign entry dft (xs: []c64) : []c64 = xs", LOOM_E_SYNTAX, "`def` after `foreign`");
+}
+
 LOOM_TEST(syntax_elaborate, sequences) {
     check_type("entry main (s: seq f32) = fold_seq (+) 0 (filter_seq (> 0) s)", "f32");
     check_type("entry main (s: seq f32) : seq f32 = scan_seq (+) 0 s", "seq f32");

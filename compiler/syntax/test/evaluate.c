@@ -186,6 +186,12 @@ LOOM_TEST(syntax_evaluate, arrays) {
     check_fails("entry main =\n  length (zip [1] [2, 3]) == 1", 2);
 }
 
+/* What is evaluated of a foreign function is the body that the program gives it. */
+LOOM_TEST(syntax_evaluate, foreign_functions) {
+    check_true("foreign def dft [n] (xs: [n]c128) : [n]c128 = map (* 2) xs\n"
+               "entry main = re (dft [1, 3])[1] == 6 && re (sum (map (\\x -> (dft [x])[0]) [1, 2])) == 6");
+}
+
 LOOM_TEST(syntax_evaluate, sequences) {
     TRUE("fold_seq (+) 0 (map_seq (* 2) (rows [1, 2, 3])) == 12");
     IS("from_seq (filter_seq (> 1) (rows [1, 2, 3]))", "[2, 3]");

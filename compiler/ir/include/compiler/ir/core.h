@@ -159,6 +159,7 @@ typedef struct loom_function {
     loom_body_id body;
     bool entry;
     const char *const *param_names; /* for --arg and --stream */
+    uint32_t foreign;               /* loom_foreign: the system has a version of its own */
 } loom_function;
 
 typedef struct loom_source_file {
