@@ -38,6 +38,8 @@ CASES = [
     ("chained scan", """entry main (s: seq i64) : []i64 =
   from_seq
     (scan_seq (+) 0 s)""", r"interpreted by one worker: p\.weft:3: scan_seq: a chained scan", True),
+    ("chained fold", """entry main (s: seq i64) : i64 =
+  chain_seq 0 (\\a x -> x - a) s""", r"interpreted by one worker: p\.weft:2: chain_seq: a stream that is folded in its order", True),
 ]
 
 

@@ -186,8 +186,8 @@ class Maker:
 
     def consume(self):
         r = self.r
-        rule = r.choices([self.fold, self.permute, self.from_seq, self.reduce, self.group, self.guarded, self.loop],
-                         [4, 4, 2, 1.5, 1.5, 1, 1.2])[0]
+        rule = r.choices([self.fold, self.permute, self.from_seq, self.reduce, self.chain, self.group, self.guarded, self.loop],
+                         [4, 4, 2, 1.5, 0.4, 1.5, 1, 1.2])[0]
         found = rule()
         if not found:
             return
@@ -261,6 +261,21 @@ class Maker:
             body = "(\\(z: %s) (xs: []%s) -> loop z = z for x in xs do %s)" % (t.text, t.text, op.apply("z", "x"))
         s, _ = self.zipped(t, exact=exact)
         return E(t, "(reduce_seq %s %s %s " % (op.neutral, body, op.section), s, ")"), t, exact
+
+    def chain(self):
+        """chain_seq: an operator, or an expression of the state and the element, whatever it is. Nothing in it rounds, as in
+        a loop."""
+        g, r = self.gen, self.r
+        t, u = g.some_type(r.choice([0, 0, 1])), g.some_type(r.choice([0, 0, 1]))
+        z, x, op = g.name("z"), g.name("el"), g.operator(t, True)
+        start = self.expr(t, r.randint(0, 2), exact=True)
+        if op and r.random() < 0.3:
+            u, step = t, E(t, op.section)
+        else:
+            body = self.expr(t, r.randint(1, 3), exact=True, budget=20, **{z: (t, True), x: (u, True)})
+            step = E(t, "(\\(%s: %s) (%s: %s) -> " % (z, t.text, x, u.text), body, ")")
+        s, _ = self.zipped(u, exact=True)
+        return E(t, "(chain_seq ", start, " ", step, " ", s, ")"), t, True
 
     def guarded(self):
         """A consumer in a branch; the other branch is one too, or an expression."""

@@ -13,6 +13,7 @@
  * label that depends on level 0: irregular.
  */
 #include "shapes.h"
+#include "compiler/ir/foreign.h"
 
 static void run_body(loom_shapes *s, const loom_body *b, const aval *args, aframe *up, aval *result);
 
@@ -100,21 +101,23 @@ static aval one_turn(loom_shapes *s, const turning *t, const aval *state) {
     return x;
 }
 
-/* Is what a turn may have changed a label already, so that nothing is claimed of it? */
-static bool stays_or_label(const loom_shapes *s, desc_id before, desc_id after) {
-    return before == after || shapes_is_label(s, before);
+/* Is what a turn may have changed a label already, so that nothing is claimed of it? One that was there before the
+ * iteration began, which is descriptor `since`, may be that of another value too: equality with it would be claimed. */
+static bool stays_or_label(const loom_shapes *s, desc_id before, desc_id after, desc_id since) {
+    return before == after || (before >= since && shapes_is_label(s, before));
 }
 
 /* The state after any number of turns. */
 static aval fixed_point(loom_shapes *s, const turning *t, aval state, uint64_t chooser) {
+    desc_id since = shapes_label(s);
     for (;;) {
         aval next = one_turn(s, t, &state), joined = shapes_join(s, &state, &next, chooser);
         bool labels = true;
         for (uint32_t i = 0; i < state.n; i++) {
             const aleaf *before = &state.at[i], *after = &joined.at[i];
-            if (!before->depth) labels = labels && stays_or_label(s, before->value, after->value);
+            if (!before->depth) labels = labels && stays_or_label(s, before->value, after->value, since);
             for (uint32_t k = 0; k < before->depth; k++) {
-                labels = labels && stays_or_label(s, before->dims[k].desc, after->dims[k].desc);
+                labels = labels && stays_or_label(s, before->dims[k].desc, after->dims[k].desc, since);
             }
         }
         bool settled = labels && shapes_same(&state, &joined);
@@ -483,9 +486,22 @@ static aval projected(loom_shapes *s, aframe *f, const loom_node *n) {
     return (aval){shapes_count(s, t->fields[n->aux]), x.at + skip};
 }
 
+/* A foreign function: what is declared of it, whatever its body looks like. */
+static aval by_table(loom_shapes *s, const loom_foreign_info *known, const aval *args, uint32_t n) {
+    aval y;
+    aleaf *at = shapes_copy(s, &args[known->shape_of], &y);
+    uint64_t elements = 0;
+    for (uint32_t i = 0; known->elements_depend && i < n; i++)
+        for (uint32_t k = 0; k < args[i].n; k++) elements |= args[i].at[k].elements;
+    for (uint32_t k = 0; k < y.n; k++) at[k].elements = elements;
+    return y;
+}
+
 static aval called(loom_shapes *s, aframe *f, const loom_node *n) {
     aval *args = LOOM_NEW_ARRAY(s->arena, aval, (size_t)n->n_operands + 1), x;
     for (uint32_t i = 0; i < n->n_operands; i++) args[i] = operand(s, f, n, i);
+    uint32_t foreign = s->p->functions[n->aux].foreign;
+    if (foreign) return by_table(s, &loom_foreign_table[foreign], args, n->n_operands);
     bool record = s->record;
     s->record = false;
     run_body(s, &s->p->bodies[s->p->functions[n->aux].body], args, NULL, &x);
@@ -567,7 +583,8 @@ static aval run_node(loom_shapes *s, aframe *f, loom_node_id id) {
     }
     case LOOM_OP_REPLICATE: return replicated(s, f, n);
     case LOOM_OP_FOLD:
-    case LOOM_OP_SEQ_FOLD: return folded(s, f, n, a, &b, 0);
+    case LOOM_OP_SEQ_FOLD:
+    case LOOM_OP_SEQ_CHAIN: return folded(s, f, n, a, &b, 0);
     case LOOM_OP_SEQ_REDUCE: {
         aval piece = reshaped(s, &b, (dim){.desc = shapes_label(s)});
         turning t = {f, loom_node_body(s->p, n, 0), &piece, true};

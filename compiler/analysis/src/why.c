@@ -78,7 +78,8 @@ static loom_node_id from_parameter(const tracer *t, loom_node_id id) {
     case LOOM_OP_SEQ_FOLD:
     case LOOM_OP_SCAN:
     case LOOM_OP_SEQ_SCAN:
-    case LOOM_OP_SEQ_REDUCE: x = loom_operand(s->p, n, position ? 1 : 0); break;
+    case LOOM_OP_SEQ_REDUCE:
+    case LOOM_OP_SEQ_CHAIN: x = loom_operand(s->p, n, position ? 1 : 0); break;
     case LOOM_OP_FOLD1: x = loom_operand(s->p, n, 0); break;
     case LOOM_OP_SEQ_GROUP:
     case LOOM_OP_SEQ_GROUP_MAP: x = loom_operand(s->p, n, n->n_operands - 1); break;

@@ -53,4 +53,6 @@ LOOM_TEST(claims, contexts) {
     evaluate("entry main (a: [][]f64) : [][]i64 = map (\\r -> loop x = iota 1 for i < 3 do x ++ x) a", &irregular);
     evaluate("entry main (a: [][]f64) : [][]i64 = map (\\r -> iota (loop m = 1 while f64 m < r[0] do 2 * m)) a",
              &irregular);
+    evaluate("entry main (a: [][]f64) : []f64 = chain_seq [] (\\z r -> map (* 0.5) (z ++ filter (> 5.0) r)) (rows a)",
+             &irregular);
 }

@@ -148,6 +148,19 @@ LOOM_TEST(shapes, equal_shapes) {
     expect_equal("entry main (n: i64) : ([]i64, []i64) = (iota 1, iota (loop (m, k) = (1, 2) for i < n do (k, m)).0)",
                  false);
     expect_equal("entry main (n: []i64) : ([]i64, []i64) = (iota 1, iota (fold max 1 n))", false);
+    /* Of a foreign function the table is believed, not the body. */
+    expect_equal("foreign def dft (xs: []c64) : []c64 = filter (\\x -> re x > 0) xs\n"
+                 "entry main (a: []c64) : ([]c64, []c64) = (a, dft a)",
+                 true);
+    /* Nor is an extent without a name, which is not the other's any more. */
+    expect_equal("entry main (a: []f64) (n: i64) : ([]f64, []f64) = (a, loop b = a for i < n do b ++ [1.0])", false);
+    expect_equal("entry main (a: []f64) (n: i64) : ([]f64, []f64) = (a, loop b = a for i < n do map (* 2.0) b)", true);
+    expect_equal("entry main (a: []f64) (x: [][]f64) : ([]f64, []f64) = (a, fold (++) a x)", false);
+    /* So does chain_seq, of whose state nothing is known but what no element changes. */
+    expect_equal("entry main (s: seq i64) : ([]i64, []i64) = (iota 1, iota (chain_seq 1 max s))", false);
+    expect_equal("entry main (a: []f64) (s: seq f64) : ([]f64, []f64) = (a, chain_seq a (\\b x -> map (* x) b) s)",
+                 true);
+    expect_equal("entry main (a: []f64) (s: seq f64) : ([]f64, []f64) = (a, chain_seq a (\\b x -> b ++ [x]) s)", false);
     expect_equal(
         "entry main (n: i64) : ([]i64, []i64) = (iota n, iota (loop (m, k) = (n, 2) for i < n do (m, k + 1)).0)", true);
 }

@@ -80,7 +80,8 @@ static double evaluations(const costs *c, loom_node_id id) {
     case LOOM_OP_FOLD:
     case LOOM_OP_SCAN:
     case LOOM_OP_SEQ_FOLD:
-    case LOOM_OP_SEQ_SCAN: return elements(c, loom_operand(c->p, n, 1), 1);
+    case LOOM_OP_SEQ_SCAN:
+    case LOOM_OP_SEQ_CHAIN: return elements(c, loom_operand(c->p, n, 1), 1);
     case LOOM_OP_GENERATE: return elements(c, id, n->n_operands);
     case LOOM_OP_BACKPERMUTE: return elements(c, id, loom_node_body(c->p, n, 0)->n_params);
     case LOOM_OP_PERMUTE:

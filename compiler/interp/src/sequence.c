@@ -201,6 +201,22 @@ static loom_status *eval_splittable(evaluation *ev, const loom_node *n, slot *re
     return NULL;
 }
 
+/* ---- chain_seq ---- */
+
+/* The step is no operator: nothing is added up as a tree, and a turn begins where the one before has ended. */
+static loom_status *eval_chain(evaluation *ev, const loom_node *n, slot *result) {
+    const array *a = operand(ev, n, 1).array;
+    const type_info *element = operand_type(ev, n, 1)->element;
+    slot state = take_operand(ev, n, 0);
+    for (int64_t i = 0; i < a->length; i++) {
+        LOOM_TRY(count_turn(ev, n, 1));
+        slot x = element_at(&ev->heap, element, a->leaves, i);
+        LOOM_TRY(at_element(ev, i, apply2(ev, body_of(ev, n, 0), state, x, &state)));
+    }
+    *result = state;
+    return NULL;
+}
+
 /* ---- group_seq ---- */
 
 typedef struct membership {
@@ -353,6 +369,7 @@ loom_status *eval_sequence_op(evaluation *ev, loom_node_id id, slot *result) {
     case LOOM_OP_SEQ_PERMUTE: return eval_permute_op(ev, id, result);
     case LOOM_OP_SEQ_FOLD:
     case LOOM_OP_SEQ_REDUCE: return eval_splittable(ev, n, result);
+    case LOOM_OP_SEQ_CHAIN: return eval_chain(ev, n, result);
     case LOOM_OP_SEQ_GROUP_MAP: return eval_group_map(ev, n, result);
     default: return eval_group(ev, n, result);
     }

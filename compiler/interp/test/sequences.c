@@ -97,6 +97,51 @@ LOOM_TEST(interp_seq, fold_of_a_non_associative_operator_is_found) {
     done(&b);
 }
 
+/* chain_seq init (\x y -> x - 0.5 * y), of no elements, some, and more than folds of floats take one after the other.
+ */
+LOOM_TEST(interp_seq, chain_keeps_the_order) {
+    built b = START("f64", "seq f64");
+    loom_body_id step = BODY(&b, "f64", "f64");
+    loom_node_id half = PRIM(&b, MUL, "f64", f64(&b, 0.5), arg(&b, step, 0));
+    loom_build_close(b.p, step, PRIM(&b, SUB, "f64", half, arg(&b, step, 1)));
+    finish(&b, NODE1(&b, SEQ_CHAIN, "f64", 0, step, param(&b, 0), param(&b, 1)));
+    EXPECT(&b, "3", "f64 3", "f64^1 []");
+    EXPECT(&b, "-2.5", "f64 4", "f64 [1, 3]");
+    for (uint64_t seed = 1; seed < 20; seed++) { /* no law says that the stream may be cut */
+        loom_interp_options options = {.random_split_seed = seed * 0x9E3779B97F4A7C15u};
+        expect_with(&b, "-2.296875", &options, 2, (const char *[]){"f64 1", "f64 [1, 1, 2, 3, 1.9375, 0.25]"}, NULL);
+    }
+    loom_value *arguments[2] = {value_from("f64 0"), NULL}, *result = NULL;
+    LOOM_OK(loom_value_create(1, &arguments[1]));
+    LOOM_OK(loom_leaf_init(&arguments[1]->leaves[0], "", LOOM_F64, 1, (const int64_t[]){2000}, 1 << 20));
+    double state = 0;
+    for (int64_t i = 0; i < 2000; i++) {
+        double x = (double)(i * 7 % 11);
+        ((double *)arguments[1]->leaves[0].data)[i] = x;
+        state = 0.5 * state - x;
+    }
+    LOOM_OK(loom_interp_call(b.p, 0, arguments, NULL, &result, NULL));
+    LOOM_CHECK(*(const double *)result->leaves[0].data == state);
+    loom_value_unref(result);
+    loom_value_unref(arguments[0]);
+    loom_value_unref(arguments[1]);
+    done(&b);
+}
+
+/* A turn waits for the one before: steps add up, as those of a loop. */
+LOOM_TEST(interp_seq, chain_counts_steps_one_after_the_other) {
+    built b = START("seq i64");
+    loom_body_id step = BODY(&b, "i64", "i64");
+    loom_node_id numbers = NODE(&b, IOTA, "[]i64", 0, arg(&b, step, 1));
+    loom_build_close(b.p, step, PRIM(&b, ADD, "i64", arg(&b, step, 0), NODE(&b, LENGTH, "i64", 0, numbers)));
+    finish(&b, NODE1(&b, SEQ_CHAIN, "i64", 0, step, i64(&b, 0), param(&b, 0)));
+    loom_interp_counters few, many;
+    expect_with(&b, "2", NULL, 1, (const char *[]){"i64 [1, 1]"}, &few);
+    expect_with(&b, "8", NULL, 1, (const char *[]){"i64 [1, 1, 1, 1, 1, 1, 1, 1]"}, &many);
+    LOOM_CHECK_EQ_INT(many.steps - few.steps, 6);
+    done(&b);
+}
+
 /* Sums per group of values that may be in several; keys repeat and leave the range. */
 LOOM_TEST(interp_seq, groups) {
     built b = START("i64", "seq ([]i64, i64)");

@@ -10,6 +10,7 @@
  */
 #include "check.h"
 #include "common/value.h"
+#include "compiler/ir/foreign.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,6 +273,19 @@ typedef struct function_facts {
 
 /* Functions in the order of their indices, so that those called are known. `elements` by body: under an operation that
  * runs it on elements. */
+static loom_status *check_foreign(const loom_program *p, uint32_t f, loom_arena *scratch) {
+    const loom_function *fn = &p->functions[f];
+    const loom_body *b = &p->bodies[fn->body];
+    if (fn->foreign == LOOM_FOREIGN_NONE) return NULL;
+    if (fn->foreign >= LOOM_FOREIGNS)
+        return loom_error(LOOM_E_DATA, "core function %u: foreign function %u does not exist", f, fn->foreign);
+    loom_type_id *params = LOOM_NEW_ARRAY(scratch, loom_type_id, (size_t)b->n_params + 1);
+    for (uint32_t i = 0; i < b->n_params; i++) params[i] = p->nodes[b->first + i].type;
+    if (loom_foreign_fits(p, (loom_foreign)fn->foreign, b->n_params, params, p->nodes[b->result].type)) return NULL;
+    const loom_foreign_info *known = &loom_foreign_table[fn->foreign];
+    return loom_error(LOOM_E_TYPE, "core function %u: the foreign function `%s` is %s", f, known->name, known->types);
+}
+
 static loom_status *check_function(const loom_program *p, const loom_structure *s, uint32_t f, function_facts *facts,
                                    const bool *elements) {
     const loom_body *body = &p->bodies[p->functions[f].body];
@@ -310,7 +324,10 @@ static loom_status *check_functions(const loom_program *p, loom_arena *scratch, 
             elements[b] = elements[s->owner[id]] || on_elements(p, s, b);
         }
     }
-    for (uint32_t f = 0; f < p->n_functions; f++) LOOM_TRY(check_function(p, s, f, facts, elements));
+    for (uint32_t f = 0; f < p->n_functions; f++) {
+        LOOM_TRY(check_foreign(p, f, scratch));
+        LOOM_TRY(check_function(p, s, f, facts, elements));
+    }
     return NULL;
 }
 

@@ -644,6 +644,14 @@ static loom_status *check_seq_reduce(const rule *r) {
     return result_is(r, acc);
 }
 
+static loom_status *check_seq_chain(const rule *r) {
+    loom_type_id state = operand_type(r, 0), element;
+    LOOM_TRY(require_plain(r, state));
+    LOOM_TRY(require_seq(r, 1, &element));
+    LOOM_TRY(require_body(r, 0, 2, (loom_type_id[]){state, element}, state));
+    return result_is(r, state);
+}
+
 /* Count and keys of a grouping whose sequence is operand `at`. */
 static loom_status *require_groups(const rule *r, uint32_t at) {
     loom_type_id n = operand_type(r, 0), element, key;
@@ -726,6 +734,7 @@ loom_status *loom_check_node(const loom_program *p, loom_node_id id) {
     case LOOM_OP_SEQ_FOLD: return check_seq_fold(r, false);
     case LOOM_OP_SEQ_PERMUTE: return check_seq_permute(r);
     case LOOM_OP_SEQ_REDUCE: return check_seq_reduce(r);
+    case LOOM_OP_SEQ_CHAIN: return check_seq_chain(r);
     case LOOM_OP_SEQ_FROM: return check_seq_from(r);
     case LOOM_OP_SEQ_GROUP: return check_seq_group(r);
     case LOOM_OP_SEQ_GROUP_MAP: return check_seq_group_map(r);

@@ -1,6 +1,7 @@
 /* Decoding: the scan, the library's unpacking in an arena with a budget, building with every number checked, the
  * checker, and a comparison with the canonical encoding. Hostile bytes end in an error at one of these. */
 #include "check.h"
+#include "compiler/ir/foreign.h"
 #include "program.pb-c.h"
 #include "wire.h"
 #include <stdlib.h>
@@ -188,11 +189,12 @@ static loom_status *decode_functions(decoder *d) {
     cursor c = {d->m->functions, d->m->n_functions};
     loom_program *p = d->p;
     while (c.left) {
-        uint32_t name, entry, index;
+        uint32_t name, kind, index;
         loom_function f = {.body = p->n_bodies};
-        if (!take(&c, &name) || !take(&c, &entry) || entry > 1) return short_column("functions");
+        if (!take(&c, &name) || !take(&c, &kind) || kind / 2 >= LOOM_FOREIGNS) return short_column("functions");
         LOOM_TRY(string_at(d, name, &f.name, NULL));
-        f.entry = entry == 1;
+        f.entry = kind % 2 == 1;
+        f.foreign = kind / 2;
         LOOM_TRY(decode_body(d, p->n_nodes));
         uint32_t n = p->bodies[f.body].n_params;
         if (c.left < n) return short_column("functions");

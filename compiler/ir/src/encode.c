@@ -119,7 +119,7 @@ static void put_function(encoder *e, const loom_function *f) {
     const loom_body *b = &e->p->bodies[f->body];
     put_body(e, b, e->p->n_nodes);
     LOOM_PUSH(e->arena, e->functions, put_name(e, f->name));
-    LOOM_PUSH(e->arena, e->functions, f->entry ? 1 : 0);
+    LOOM_PUSH(e->arena, e->functions, (f->entry ? 1 : 0) + 2 * f->foreign);
     for (uint32_t i = 0; i < b->n_params; i++) LOOM_PUSH(e->arena, e->functions, put_name(e, f->param_names[i]));
 }
 

@@ -42,7 +42,7 @@ static void open_body(printer *w, loom_body_id id) {
     indent(w);
     if (w->function_of[id]) {
         const loom_function *f = &w->p->functions[w->function_of[id] - 1];
-        fprintf(w->to, "%s %s", f->entry ? "entry" : "def", f->name);
+        fprintf(w->to, "%s%s %s", f->foreign ? "foreign " : "", f->entry ? "entry" : "def", f->name);
         print_params(w, b, f->param_names);
         fprintf(w->to, " -> %s\n", loom_type_text(w->p, w->p->nodes[b->result].type));
     } else {

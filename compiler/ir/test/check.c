@@ -182,6 +182,27 @@ LOOM_TEST(ir_check, limits_of_types) {
     loom_arena_destroy(arena);
 }
 
+/* chain_seq state step s, with a step from (state, element) to `result`. */
+static loom_program *chained(loom_arena *arena, loom_dtype element, loom_dtype result) {
+    loom_program *p = loom_program_create(arena);
+    loom_type_id state = loom_type_scalar(p, LOOM_I64), x = loom_type_scalar(p, LOOM_F32);
+    loom_type_id seq = loom_type_seq(p, x), made = loom_type_scalar(p, result);
+    loom_body_id f = loom_build_open(p, 2, (loom_type_id[]){state, seq}, NOWHERE);
+    loom_body_id step = loom_build_open(p, 2, (loom_type_id[]){state, loom_type_scalar(p, element)}, NOWHERE);
+    loom_build_close(p, step, loom_build_const(p, result, (loom_scalar){.i = 0}, NOWHERE));
+    loom_build_close(p, f, NB(p, SEQ_CHAIN, made, 0, step, loom_build_param(p, f, 0), loom_build_param(p, f, 1)));
+    loom_build_function(p, "main", f, true, (const char *[]){"n", "s"});
+    return p;
+}
+
+LOOM_TEST(ir_check, chains) {
+    loom_arena *arena = loom_arena_create(0);
+    LOOM_OK(loom_program_check(chained(arena, LOOM_F32, LOOM_I64)));
+    refused(chained(arena, LOOM_I64, LOOM_I64), "chain_seq");
+    refused(chained(arena, LOOM_F32, LOOM_F32), "chain_seq");
+    loom_arena_destroy(arena);
+}
+
 /* map (\x -> fold_seq (+) 0 (rows xs)) xs */
 LOOM_TEST(ir_check, no_traversal_inside_map) {
     loom_arena *arena = loom_arena_create(0);

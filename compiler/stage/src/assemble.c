@@ -34,6 +34,23 @@ static loom_node_id enumerate(emitter *e, const loom_node *n) {
     return loom_build_node(to, LOOM_OP_ZIP, 0, array_type(e, n->type), zip, 2, NULL, 0, 0, n->span);
 }
 
+/* Over the rows of an array: a loop that steps from row to row. */
+static loom_node_id chain(emitter *e, const loom_node *n) {
+    const loom_program *p = e->s->p;
+    loom_program *to = e->to;
+    loom_node_id initial = e->map[loom_operand(p, n, 0)], xs = e->map[loom_operand(p, n, 1)];
+    loom_type_id i64 = loom_type_scalar(to, LOOM_I64), state = loom_copy_type(to, p, n->type);
+    loom_node_id length = loom_build_node(to, LOOM_OP_LENGTH, 0, i64, &xs, 1, NULL, 0, 0, n->span);
+    loom_body_id turn = loom_build_open(to, 2, (loom_type_id[]){i64, state}, n->span);
+    loom_node_id place[2] = {xs, loom_build_param(to, turn, 0)};
+    loom_type_id element = to->types[to->nodes[xs].type].element;
+    loom_node_id x = loom_build_node(to, LOOM_OP_INDEX, 0, element, place, 2, NULL, 0, 0, n->span);
+    loom_node_id arguments[2] = {loom_build_param(to, turn, 1), x};
+    loom_build_close(to, turn, loom_copy_body(to, p, p->body_refs[n->first_body], arguments, e->map));
+    loom_node_id operands[2] = {length, initial};
+    return loom_build_node(to, LOOM_OP_LOOP_FOR, 0, state, operands, 2, &turn, 1, 0, n->span);
+}
+
 static loom_node_id emit(emitter *e, loom_node_id id) {
     const loom_program *p = e->s->p;
     const loom_node *n = &p->nodes[id];
@@ -48,6 +65,7 @@ static loom_node_id emit(emitter *e, loom_node_id id) {
         loom_node_id arguments[2] = {e->map[loom_operand(p, n, 0)], e->map[loom_operand(p, n, 1)]};
         return loom_copy_body(e->to, p, p->body_refs[n->first_body], arguments, e->map);
     }
+    case LOOM_OP_SEQ_CHAIN: return chain(e, n);
     case LOOM_OP_SEQ_MAP: op = LOOM_OP_MAP; break;
     case LOOM_OP_SEQ_FILTER: op = LOOM_OP_FILTER; break;
     case LOOM_OP_SEQ_FOLD: op = LOOM_OP_FOLD; break;

@@ -17,6 +17,7 @@
  */
 #include "simplify.h"
 #include "compiler/interp/interp.h"
+#include "compiler/ir/foreign.h"
 #include "compiler/ir/prim.h"
 #include "scope.h"
 #include <string.h>
@@ -303,8 +304,11 @@ static loom_node_id emit_node(rewriter *r, loom_node_id id) {
     for (uint32_t i = 0; i < n->n_operands; i++) ops[i] = r->map[loom_operand(r->from, n, i)];
     if (n->op == LOOM_OP_CONST) return constant(r, r->from->types[n->type].dtype, r->from->constants[n->aux], n->span);
     if (n->op == LOOM_OP_CALL) {
+        const loom_function *callee = &r->from->functions[n->aux];
         r->changed = true;
-        return emit_inline(r, r->from->functions[n->aux].body, ops);
+        if (!callee->foreign) return emit_inline(r, callee->body, ops);
+        const loom_foreign_info *own = &loom_foreign_table[callee->foreign];
+        return make(r, own->op, 0, loom_copy_type(r->to, r->from, n->type), ops, n->n_operands, own->aux, n->span);
     }
     loom_scalar c;
     if (n->op == LOOM_OP_IF && is_const(r->to, ops[0], &c)) {

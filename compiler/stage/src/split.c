@@ -175,6 +175,8 @@ static bool classify(splitter *s, loom_node_id n) {
     }
     if (any && arrays) return refuse(s, n, "zips a stream with the rows of an array");
     if (!places(s, n)) return false;
+    if (node->op == LOOM_OP_SEQ_CHAIN && any)
+        return refuse(s, n, "a stream that is folded in its order is not cut into blocks");
     if (node->op == LOOM_OP_SEQ_SCAN && any) return refuse(s, n, "a chained scan is not cut into blocks");
     s->stream[n] = any && loom_scope_is_seq(p, n);
     bool alone = node->op == LOOM_OP_SEQ_SPILL || node->op == LOOM_OP_SEQ_SPILLED; /* in a traversal of its own */

@@ -537,10 +537,53 @@ LOOM_TEST(stage, collected_and_filtered) {
     loom_value_unref(a[0]);
 }
 
+/* A stage has the system's own function, not the body, which is another one here. */
+LOOM_TEST(stage, foreign_functions) {
+    fixture f = open_text("foreign def dft [n] (xs: [n]c64) : [n]c64 = map (* 2) xs\n"
+                          "entry main (s: seq c64) : []c64 = dft (from_seq s)",
+                          0);
+    uint32_t transforms = 0;
+    for (loom_node_id n = 0; n < f.staged->n_nodes; n++) {
+        transforms += f.staged->nodes[n].op == LOOM_OP_FFT;
+        LOOM_CHECK(f.staged->nodes[n].op != LOOM_OP_MAP && f.staged->nodes[n].op != LOOM_OP_CALL);
+    }
+    LOOM_CHECK_EQ_INT(transforms, 1);
+    loom_arena_destroy(f.arena);
+}
+
 LOOM_TEST(stage, positions_in_the_stream) {
     loom_value *a[1] = {vector(LOOM_I64, 10, numbers)};
     judge("entry main (xs: seq i64) : i64 = fold_seq (+) 0 (map_seq (\\(i, x) -> i * x) (enumerate_seq xs))", a, 1);
     loom_value_unref(a[0]);
+}
+
+/* Over the rows of an array chain_seq is a loop, and need not be interpreted. */
+LOOM_TEST(stage, chain_of_rows) {
+    loom_value *a[2] = {vector(LOOM_I64, 10, numbers), vector(LOOM_I64, 10, numbers)};
+    judge("entry main (xs: []i64) (s: seq i64) : (i64, []i64) =\n"
+          "  let n = fold_seq (+) 0 s\n"
+          "  in (chain_seq n (\\state x -> state * 3 - x) (map_seq (* 2) (rows xs)),\n"
+          "      chain_seq [n] (\\seen (i, x) -> if x > i then seen ++ [x] else seen) (enumerate_seq (rows xs)))",
+          a, 3);
+    loom_value_unref(a[0]), loom_value_unref(a[1]);
+}
+
+static void check_whole(const char *text, const char *remark) {
+    fixture f = open_text(text, 1);
+    LOOM_CHECK_EQ_INT(f.graph->n_stages, 1);
+    LOOM_CHECK(f.graph->stages[0].kind == LOOM_STAGE_WHOLE);
+    LOOM_CHECK_EQ_INT(f.graph->n_remarks, 1);
+    LOOM_CHECK_HAS(f.graph->remarks[0], remark);
+    loom_arena_destroy(f.arena);
+}
+
+LOOM_TEST(stage, chains_of_streams_are_not_cut) {
+    const char *order = "chain_seq: a stream that is folded in its order is not cut into blocks";
+    check_whole("entry main (xs: seq i64) : i64 = chain_seq 0 (-) (map_seq (* 2) xs)", order);
+    check_whole("entry main (xs: seq i64) : i64 = loop a = 0 for i < 3 do chain_seq a (-) xs", order);
+    check_whole("entry main (xs: seq i64) : []i64 =\n"
+                "  from_seq (group_seq 3 (\\x -> [x]) xs (\\k ys -> chain_seq k (-) ys))",
+                "chain_seq: inside group_seq only permute_seq and fold_seq");
 }
 
 LOOM_TEST(stage, whole_program_where_it_cannot_be_cut) {

@@ -178,6 +178,7 @@ typedef struct syn_decl {
     syn_function *function;    /* DEF, ENTRY */
     syn_te *type;              /* TYPE; its parameters are in `function` */
     struct syn_decl *shadowed; /* the earlier declaration of the same name */
+    uint32_t foreign;          /* loom_foreign: the system has a version of its own */
     bool prelude;
     bool broken; /* did not parse: its uses are not complained about */
     bool used;   /* specialised or expanded at least once */

@@ -169,7 +169,7 @@ void loom_syn_print_decls(const syn_decls *decls, FILE *to, bool with_places) {
     printer w = {.to = to, .places = with_places};
     for (size_t i = 0; i < decls->count; i++) {
         const syn_decl *d = decls->at[i];
-        fprintf(to, "%s %s", kinds[d->kind], d->name->text);
+        fprintf(to, "%s%s %s", d->foreign ? "foreign " : "", kinds[d->kind], d->name->text);
         end_line(&w, d->span);
         print_function(&w, d->function, 1);
         if (d->type) print_type(&w, d->type, 1);

@@ -74,6 +74,7 @@ static const syn_builtin builtins[] = {
     {"fold_seq", 3, 0, loom_syn_op_fold_seq},
     {"permute_seq", 4, 0, loom_syn_op_permute_seq},
     {"reduce_seq", 4, 0, loom_syn_op_reduce_seq},
+    {"chain_seq", 3, 0, loom_syn_op_chain_seq},
     {"from_seq", 1, 0, loom_syn_op_from_seq},
     {"group_seq", 4, 0, loom_syn_op_group_seq},
     {"group_map_seq", 6, 0, loom_syn_op_group_map_seq},
@@ -107,6 +108,7 @@ const char *loom_syn_builtin_form(const char *name) {
         "filter_seq p s",
         "map_seq f s",
         "reduce_seq zero step merge s",
+        "chain_seq init step s",
         "group_seq n keys s body",
         "group_map_seq n keys op ne s body",
     };

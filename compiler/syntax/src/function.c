@@ -1,4 +1,5 @@
 /* Functions: running a body on arguments, expanding defs in place, and specialising them. */
+#include "compiler/ir/foreign.h"
 #include "elab.h"
 #include <string.h>
 
@@ -144,6 +145,30 @@ static void build(syn_elab *e, syn_instance *inst, syn_body *body, bool entry) {
     loom_body_id id = loom_syn_emit(e, body);
     if (id == LOOM_NONE) return;
     inst->function = loom_build_function(e->program, instance_name(e, inst->decl), id, entry, names);
+    e->program->functions[inst->function].foreign = inst->decl->foreign;
+}
+
+/* Of a foreign function: are its types those of the system's version? */
+static bool check_foreign(syn_elab *e, const syn_decl *decl, const syn_body *body, syn_ty *result) {
+    if (!decl->foreign) return true;
+    loom_type_id *types = LOOM_NEW_ARRAY(e->arena, loom_type_id, body->n_params + 1);
+    bool fits = loom_syn_ground(e, result);
+    for (uint32_t i = 0; fits && i < body->n_params; i++) {
+        fits = loom_syn_ground(e, body->params[i]->type);
+        if (fits) types[i] = loom_syn_core_type(e, body->params[i]->type);
+    }
+    fits = fits && loom_foreign_fits(e->program, (loom_foreign)decl->foreign, body->n_params, types,
+                                     loom_syn_core_type(e, result));
+    if (fits) return true;
+    const loom_foreign_info *known = &loom_foreign_table[decl->foreign];
+    const char *found = "";
+    for (uint32_t i = 0; i < body->n_params; i++) {
+        found = loom_arena_printf(e->arena, "%s%s -> ", found, loom_syn_ty_text(e, body->params[i]->type));
+    }
+    loom_syn_error(e, LOOM_W_FOREIGN_TYPE, decl->span, "without `foreign` it is a def",
+                   "foreign function `%s`: expected %s, found %s%s", known->name, known->types, found,
+                   loom_syn_ty_text(e, result));
+    return false;
 }
 
 static bool any_seq(syn_elab *e, const syn_body *body) {
@@ -163,6 +188,7 @@ static void finish_instance(syn_elab *e, syn_instance *inst, syn_frame *frame, s
         return;
     }
     loom_syn_defaults(e, frame);
+    if (!check_foreign(e, inst->decl, body, v->node->type)) return;
     loom_syn_close(e, body, v->node);
     inst->result = v->node->type;
     inst->uses_seq = frame->uses_seq || any_seq(e, body);
@@ -372,6 +398,10 @@ static void elab_whole(syn_elab *e, syn_decl *decl, bool open) {
     uint32_t errors = e->errors;
     syn_value *v = loom_syn_enter_function(e, decl->function, NULL, args);
     if (!open) finish_entry(e, decl, &frame, body, v, errors);
+    if (open && decl->foreign && e->errors == errors) {
+        (void)check_foreign(e, decl, body,
+                            loom_syn_need_node(e, v, decl->span, "the result of a foreign function")->type);
+    }
     come_back(e, back);
 }
 

@@ -118,16 +118,19 @@ syn_node *loom_syn_op_permute_seq(const syn_call *c) {
     return n;
 }
 
+static bool has_plain_state(const syn_call *c, syn_ty *state) {
+    if (loom_syn_forbid_seq(c->e, state)) return true;
+    loom_syn_error(c->e, LOOM_W_SEQ_PART, c->span, NULL, "an accumulator cannot be a sequence");
+    return false;
+}
+
 /* reduce_seq zero step merge s: step takes a chunk as an array. */
 syn_node *loom_syn_op_reduce_seq(const syn_call *c) {
     syn_elab *e = c->e;
     syn_node *zero = loom_syn_arg(c, 0), *s = loom_syn_arg(c, 3);
     syn_ty *element = loom_syn_arg_seq(c, s, 3);
     if (!allowed_here(c)) return loom_syn_op_poison(c);
-    if (!loom_syn_forbid_seq(e, zero->type)) {
-        loom_syn_error(e, LOOM_W_SEQ_PART, c->span, NULL, "an accumulator cannot be a sequence");
-        return loom_syn_op_poison(c);
-    }
+    if (!has_plain_state(c, zero->type)) return loom_syn_op_poison(c);
     syn_ty *types[2] = {zero->type, loom_syn_ty_array(e, element)};
     syn_body *step = loom_syn_arg_body(c, B_STREAM, 1, 2, types);
     loom_syn_need_type(e, LOOM_W_OPERATOR, step->result->type, zero->type, c->span,
@@ -135,6 +138,23 @@ syn_node *loom_syn_op_reduce_seq(const syn_call *c) {
     syn_body *merge = loom_syn_arg_operator(c, B_STREAM, 2, zero->type);
     syn_node *n = loom_syn_node2(e, LOOM_OP_SEQ_REDUCE, zero->type, zero, s, c->span);
     loom_syn_set_bodies(e, n, step, merge);
+    return n;
+}
+
+/* chain_seq init step s: in the order of s, so the step need not be associative, nor the state be of the elements'
+ * type. */
+syn_node *loom_syn_op_chain_seq(const syn_call *c) {
+    syn_elab *e = c->e;
+    syn_node *init = loom_syn_arg(c, 0), *s = loom_syn_arg(c, 2);
+    syn_ty *element = loom_syn_arg_seq(c, s, 2);
+    if (!allowed_here(c)) return loom_syn_op_poison(c);
+    if (!has_plain_state(c, init->type)) return loom_syn_op_poison(c);
+    syn_ty *types[2] = {init->type, element};
+    syn_body *step = loom_syn_arg_body(c, B_STREAM, 1, 2, types);
+    loom_syn_need_type(e, LOOM_W_OPERATOR, step->result->type, init->type, c->span,
+                       "result of the step of `%s`, against its initial state", c->name);
+    syn_node *n = loom_syn_node2(e, LOOM_OP_SEQ_CHAIN, init->type, init, s, c->span);
+    loom_syn_set_bodies(e, n, step, NULL);
     return n;
 }
 

@@ -1,4 +1,5 @@
 /* The parser's floor: tokens, errors, declarations. */
+#include "compiler/ir/foreign.h"
 #include "parser.h"
 #include <stdarg.h>
 #include <string.h>
@@ -195,7 +196,7 @@ static const syn_token *declared_name(syn_parser *p) {
     return op ? op : loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a name", "as in `def name (x: f32) = x`");
 }
 
-static void parse_function(syn_parser *p, syn_decl_kind kind) {
+static syn_decl *parse_function(syn_parser *p, syn_decl_kind kind) {
     loom_syn_next(p);
     syn_decl *d = LOOM_NEW(p->c->arena, syn_decl);
     const syn_token *name = declared_name(p);
@@ -212,6 +213,43 @@ static void parse_function(syn_parser *p, syn_decl_kind kind) {
                     "parameters are names, or patterns in parentheses: (x: f32)");
     d->function->body = loom_syn_exp(p);
     add_decl(p, d);
+    return d;
+}
+
+static const char *known_to_the_system(syn_parser *p) {
+    const char *names = "";
+    for (uint32_t i = LOOM_FOREIGN_NONE + 1; i < LOOM_FOREIGNS; i++) {
+        names = loom_arena_printf(p->c->arena, "%s%s`%s`", names, *names ? ", " : "", loom_foreign_table[i].name);
+    }
+    return names;
+}
+
+/* All types are written, so that every call has them: what is called is one function, not one for each type. */
+static bool is_annotated(const syn_function *f) {
+    bool all = f->result && f->n_type_params == 0;
+    for (uint32_t i = 0; i < f->n_params; i++) all = all && f->params[i]->kind == P_TYPED;
+    return all;
+}
+
+static void parse_foreign(syn_parser *p) {
+    loom_syn_next(p);
+    if (!loom_syn_is(p, T_DEF)) {
+        loom_syn_fail_here(p, LOOM_W_DECLARATION, "`def` after `foreign`",
+                           "as in `foreign def dft (xs: [n]c64) : [n]c64`");
+    }
+    syn_decl *d = parse_function(p, D_DEF);
+    loom_foreign known = loom_foreign_find(d->name->text);
+    if (known == LOOM_FOREIGN_NONE) {
+        const char *hint =
+            loom_arena_printf(p->c->arena, "without `foreign` it is a def; known are: %s", known_to_the_system(p));
+        loom_syn_report(p->c, LOOM_W_FOREIGN_NAME, d->span, hint, "the system has no function `%s`", d->name->text);
+    } else if (!is_annotated(d->function)) {
+        const char *hint = loom_arena_printf(p->c->arena, "`%s` is %s", d->name->text, loom_foreign_table[known].types);
+        loom_syn_report(p->c, LOOM_W_FOREIGN_TYPE, d->span, hint,
+                        "the parameters and the result of the foreign function `%s` need types", d->name->text);
+    } else {
+        d->foreign = known;
+    }
 }
 
 static void parse_type_decl(syn_parser *p) {
@@ -256,12 +294,7 @@ static void parse_decl(syn_parser *p) {
     case T_ENTRY: parse_function(p, D_ENTRY); break;
     case T_TYPE: parse_type_decl(p); break;
     case T_LIFTED: p->declared = true; not_available(p, t);
-    case T_FOREIGN:
-        loom_syn_report(p->c, LOOM_W_UNAVAILABLE, t->span, "without `foreign` it is a def",
-                        "`foreign` is not available in this version");
-        loom_syn_next(p);
-        parse_function(p, D_DEF);
-        break;
+    case T_FOREIGN: parse_foreign(p); break;
     case T_NAME: refuse_name(p, t);
     default:
         loom_syn_fail_here(p, LOOM_W_DECLARATION, "`def`, `entry` or `type`", "a declaration begins with one of these");

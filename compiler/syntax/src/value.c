@@ -99,7 +99,6 @@ syn_decl *loom_syn_top_level(const syn_elab *e, const syn_name *name) {
 static const struct {
     const char *name, *way;
 } unavailable[] = {
-    {"chain_seq", "`fold_seq` and `scan_seq` with an associative operator, or `loop` over `from_seq s`"},
     {"forever", "give a number of groups"},
 };
 

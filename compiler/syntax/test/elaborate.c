@@ -138,12 +138,37 @@ LOOM_TEST(syntax_elaborate, loops) {
     check_core("entry main = loop xs = [1f32] for i < 3 do xs ++ xs", "for ");
 }
 
+LOOM_TEST(syntax_elaborate, foreign_functions) {
+    check_core("foreign def dft [n] (xs: [n]c64) : [n]c64 = fft xs entry main (xs: []c64) = dft xs", "foreign def dft");
+    check_type("foreign def dft [n] (xs: [n]c64) : [n]c64 = fft xs entry main (xs: [][]c64) = map dft xs", "[][]c64");
+    const char *types = "foreign function `dft`: expected [n]c64 -> [n]c64, or [n]c128 -> [n]c128, found ";
+    check_error("foreign def dft (xs: []f64) : []f64 = xs entry main (xs: []f64) = dft xs", LOOM_E_TYPE, types);
+    check_error("foreign def dft (xs: [][]c64) : [][]c64 = xs", LOOM_E_TYPE, types); /* though nobody calls it */
+    check_error("foreign def dft (xs: []c64) (n: i64) : []c64 = xs", LOOM_E_TYPE, "found []c64 -> i64 -> []c64");
+    check_error("foreign def dft (xs: []c64) = xs", LOOM_E_TYPE, "the result of the foreign function `dft` need types");
+    check_error("foreign def dft xs : []c64 = xs", LOOM_E_TYPE, "the result of the foreign function `dft` need types");
+    check_error("foreign def dft 'a (xs: []a) : []a = xs", LOOM_E_TYPE,
+                "the result of the foreign function `dft` need types");
+    check_error("foreign def dct (xs: []c64) : []c64 = xs", LOOM_E_TYPE, "the system has no function `dct`");
+    check_error("foreign entry dft (xs: []c64) : []c64 = xs", LOOM_E_SYNTAX, "`def` after `foreign`");
+}
+
 LOOM_TEST(syntax_elaborate, sequences) {
     check_type("entry main (s: seq f32) = fold_seq (+) 0 (filter_seq (> 0) s)", "f32");
     check_type("entry main (s: seq f32) : seq f32 = scan_seq (+) 0 s", "seq f32");
     check_type("entry main (xs: [][]f32) = from_seq (map_seq sum (rows xs))", "[]f32");
     check_type("entry main (s: seq f32) = enumerate_seq s", "seq (i64, f32)");
     check_type("entry main (s: seq f32) = reduce_seq 0 (\\z xs -> z + sum xs) (+) s", "f32");
+    check_type("entry main (s: seq f32) = chain_seq ([1i64], true) (\\(n, ok) x -> (n ++ [i64 x], ok && x > 0)) s",
+               "([]i64, bool)");
+    check_core("entry main (s: seq f32) = chain_seq 0 (-) s", "chain_seq");
+    check_error("entry main (s: seq f32) = chain_seq 0i64 (\\n x -> x) s", LOOM_E_TYPE,
+                "result of the step of `chain_seq`, against its initial state: expected i64, found f32");
+    check_error("entry main (s: seq f32) = chain_seq s (\\t x -> t) s", LOOM_E_TYPE,
+                "an accumulator cannot be a sequence");
+    check_error("entry main (s: seq f32) = chain_seq 0 (+) [1f32]", LOOM_E_TYPE, "`chain_seq init step s`");
+    check_error("entry main (s: seq f32) = map (\\x -> x + chain_seq 0 (+) s) [1]", LOOM_E_TYPE,
+                "`chain_seq` cannot stand in a function given to an operation");
     check_type("def total s = fold_seq (+) 0 s entry main (s: seq f32) = total s", "f32");
     check_type("entry main (s: seq (i64, f32)) = group_seq 3 (\\e -> [e.0]) s (\\k ys -> f32 k * fold_seq (+) 0 "
                "(map_seq (.1) ys)) |> from_seq",

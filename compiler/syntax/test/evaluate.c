@@ -186,6 +186,12 @@ LOOM_TEST(syntax_evaluate, arrays) {
     check_fails("entry main =\n  length (zip [1] [2, 3]) == 1", 2);
 }
 
+/* What is evaluated of a foreign function is the body that the program gives it. */
+LOOM_TEST(syntax_evaluate, foreign_functions) {
+    check_true("foreign def dft [n] (xs: [n]c128) : [n]c128 = map (* 2) xs\n"
+               "entry main = re (dft [1, 3])[1] == 6 && re (sum (map (\\x -> (dft [x])[0]) [1, 2])) == 6");
+}
+
 LOOM_TEST(syntax_evaluate, sequences) {
     TRUE("fold_seq (+) 0 (map_seq (* 2) (rows [1, 2, 3])) == 12");
     IS("from_seq (filter_seq (> 1) (rows [1, 2, 3]))", "[2, 3]");
@@ -194,6 +200,12 @@ LOOM_TEST(syntax_evaluate, sequences) {
     IS("from_seq (zip_with_seq (-) (rows [5, 6]) (rows [1, 2]))", "[4, 4]");
     IS("permute_seq (+) [1, 1] (rows [0, 1, 1]) (rows [1, 2, 3])", "[2, 6]");
     TRUE("reduce_seq 0 (\\z xs -> z + sum xs) (+) (rows [1, 2, 3]) == 6");
+    TRUE("chain_seq 0 (\\state x -> 10 * state + x) (rows [1, 2, 3]) == 123 && chain_seq 7 (+) (rows (take 0 [1])) == "
+         "7");
+    IS("chain_seq [0] (\\seen (x, keep) -> if keep then seen ++ [x] else seen) (rows [(4, true), (5, false), (6, "
+       "true)])",
+       "[0, 4, 6]");
+    check_fails("entry main = chain_seq 1 (\\state x -> state +\n  6 / x) (rows [1, 0, 2])", 2);
     IS("from_seq (group_seq 3 (\\x -> [x, x + 1]) (rows [0, 1, 1]) (\\k ys -> k * 10 + fold_seq (+) 0 ys))",
        "[0, 12, 22]");
     check_true("def total s = fold_seq (+) 0 s\nentry main = total (rows [1, 2]) == 3 && total (rows [1.5]) == 1.5");

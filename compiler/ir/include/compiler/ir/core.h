@@ -99,6 +99,7 @@ typedef struct loom_type {
     X(SEQ_FOLD, "fold_seq", 2, 1, 1, "ne, sequence; op")                                                               \
     X(SEQ_PERMUTE, "permute_seq", 3, 1, 1, "dest, sequence of indices, sequence of values; op; aux = r")               \
     X(SEQ_REDUCE, "reduce_seq", 2, 2, 1, "zero, sequence; step body (acc, chunk array), merge body (a, b)")            \
+    X(SEQ_CHAIN, "chain_seq", 2, 1, 1, "initial state, sequence; step body (state, element) -> state, in order")       \
     X(SEQ_FROM, "from_seq", 1, 0, 0, "sequence -> array")                                                              \
     X(SEQ_GROUP, "group_seq", 2, 2, 1,                                                                                 \
       "n, sequence; keys body (element) -> []i64, group body (k: i64, ys: seq) -> b; -> seq b")                        \
@@ -158,6 +159,7 @@ typedef struct loom_function {
     loom_body_id body;
     bool entry;
     const char *const *param_names; /* for --arg and --stream */
+    uint32_t foreign;               /* loom_foreign: the system has a version of its own */
 } loom_function;
 
 typedef struct loom_source_file {

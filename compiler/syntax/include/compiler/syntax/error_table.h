@@ -167,6 +167,11 @@
       "(f64.+). Not every type has every function.", \
       "entry main (x: f64) = f64.root x\n", \
       "entry main (x: f64) = f64.sqrt x\n") \
+    X(FOREIGN_NAME, 309, TYPE, "a foreign function that the system does not have", \
+      "`foreign def` says that the system has a function of this name, which does what the body says. The hint lists those " \
+      "that it has; a function of any other name is a `def`.", \
+      "foreign def twice (x: f64) : f64 = x + x\nentry main (x: f64) = twice x\n", \
+      "def twice (x: f64) : f64 = x + x\nentry main (x: f64) = twice x\n") \
     /* ---- types ---- */ \
     X(ARGUMENT, 401, TYPE, "an argument of another type", \
       "The function needs a value of another type at this place. Nothing is converted by itself: T x converts the scalar " \
@@ -278,7 +283,7 @@
       "entry main (xs: []f64) = unzip (zip xs xs)\n") \
     X(OPERATOR, 424, TYPE, "an operator that does not return what it takes", \
       "The function given to a fold, a scan or a permute combines two values of a type to one of the same type; the step " \
-      "of `reduce_seq` returns its accumulator's type.", \
+      "of `reduce_seq` or `chain_seq` returns its accumulator's type.", \
       "entry main (xs: []f64) = fold (\\a b -> a < b) 0 xs\n", \
       "entry main (xs: []f64) = fold (\\a b -> if a < b then b else a) 0 xs\n") \
     X(NEUTRAL, 425, TYPE, "a neutral element of another type", \
@@ -323,6 +328,10 @@
       "compared from the left.", \
       "entry main (zs: []c128) = sort zs\n", \
       "entry main (zs: []c128) = sort_by (\\z -> (re z, im z)) zs\n") \
+    X(FOREIGN_TYPE, 436, TYPE, "a foreign function of other types than the system's", \
+      "The parameters and the result of a `foreign def` have types, and these are the types of the system's own function.", \
+      "foreign def dft (xs: []f64) : []f64 = xs\nentry main (xs: []f64) = dft xs\n", \
+      "foreign def dft (xs: []c128) : []c128 = fft xs\nentry main (xs: []c128) = dft xs\n") \
     /* ---- sequences ---- */ \
     X(NOT_A_SEQ, 501, TYPE, "a sequence is needed", \
       "The operations that end in _seq work on sequences. `rows xs` makes one of an array.", \
