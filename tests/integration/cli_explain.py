@@ -54,6 +54,10 @@ def steps():
     # papers/000, section 6.3.1: 8 in the regular case, 46 in the irregular one.
     expect("steps of a conditional", p.returncode == 0 and set(counts) == {"unlifted", "regular", "irregular"} and
            int(counts["regular"]) <= 8 and int(counts["irregular"]) <= 24, p)
+    # papers/000, section 6.3.1, has 13, 88 and 663 for this transform.
+    p = gridloom("explain", os.path.join(ROOT, "examples/fft.weft"), "--entry", "split_radix", "--steps", "--size", "1024")
+    n = {name: int(k) for name, k in re.findall(r"(?m)^(\w+) +(\d+) steps?", p.stdout)}
+    expect("steps of a split-radix transform", p.returncode == 0 and n["regular"] <= n["unlifted"] and n["irregular"] <= 3 * n["unlifted"], p)
     p = gridloom("explain", P, "--entry", "evens", "--stage", "steps")
     expect("--stage steps", p.returncode == 0 and p.stdout.startswith("arrays of 100"), p)
 
