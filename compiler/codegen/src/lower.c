@@ -266,7 +266,16 @@ static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
     if (!use.elsewhere) g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
 }
 
-/* A fresh value that only starts a loop is made where the loop keeps its state. */
+static bool is_read_inside(const loom_gen *g, const loom_lop *loop, loom_lvalue_id value) {
+    state_use use = {.g = g, .reader = LOOM_NONE, .state = value};
+    for (use.op = loop->inner_first; use.op < loop->inner_end; use.op++) {
+        loom_lifted_reads(g->l, use.op, note_state_use, &use);
+    }
+    return use.elsewhere;
+}
+
+/* A fresh value that only starts a loop is made where the loop keeps its state. The turns must not read it: from the
+ * second one on something else is there. */
 static void share_initial(loom_gen *g, loom_lop_id loop, uint32_t s) {
     const loom_lifted *l = g->l;
     const loom_lop *op = &l->ops[loop];
@@ -277,7 +286,7 @@ static void share_initial(loom_gen *g, loom_lop_id loop, uint32_t s) {
         g->parent[v->op] != g->parent[loop])
         return;
     if (l->ops[v->op].kind != LOOM_LO_COMPUTE || g->per_chunk[v->op] != g->per_chunk[loop] ||
-        !reads_once(g, loop, initial))
+        !reads_once(g, loop, initial) || is_read_inside(g, op, initial))
         return;
     g->value_buffer[initial] = g->value_buffer[op->state[s]];
 }

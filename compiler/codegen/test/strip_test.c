@@ -190,6 +190,45 @@ LOOM_TEST(control, loop_with_count) {
     loom_arena_destroy(b.arena);
 }
 
+/* The turns add what the loop starts with, which is made before it and nowhere else used. */
+LOOM_TEST(control, loop_reads_its_start) {
+    builder b = b_open(LOOM_STAGE_ARRAY);
+    loom_axis_id n = b_const(&b, 3);
+    loom_lvalue_id x = b_input(&b, 0, LOOM_I64, AXES(n)), turns = b_input(&b, 1, LOOM_I64, NO_AXES);
+    loom_lvalue_id start = b_made(&b, LOOM_I64, "start", AXES(n)), sum = b_made(&b, LOOM_I64, "sum", AXES(n)),
+                   result = b_made(&b, LOOM_I64, "result", AXES(n)),
+                   state = b_value(&b, LOOM_LV_STATE, 0, LOOM_I64, "s", AXES(n));
+    b_begin(&b);
+    loom_lexpr_id i = b_axis(&b, 0);
+    b_compute(&b, AXES(n), b_end(&b, 0, NULL, RESULTS(b_prim(&b, LOOM_PRIM_MUL, LOAD(&b, x, i), b_i64(&b, 2)))), 1,
+              &start);
+    b_begin(&b);
+    i = b_axis(&b, 0);
+    loom_lop_id first = b_compute(
+        &b, AXES(n), b_end(&b, 0, NULL, RESULTS(b_prim(&b, LOOM_PRIM_ADD, LOAD(&b, state, i), LOAD(&b, start, i)))), 1,
+        &sum);
+    loom_lop loop = bare(LOOM_LO_LOOP);
+    loop.inner_first = first;
+    loop.inner_end = first + 1;
+    loop.n_args = 1;
+    loop.args = &turns;
+    loop.n_states = loop.n_results = 1;
+    loop.initial = &start;
+    loop.state = &state;
+    loop.next = &sum;
+    loop.results = &result;
+    loom_lifted_op(b.l, loop);
+    b_output(&b, LOOM_OUT_VALUE, result, LOOM_NONE);
+    machine m = m_open(b.arena, b.l);
+    int64_t xs[3] = {0, 1, 5}, count = 3;
+    m_bind(&m, LOOM_STORE_INPUT, 0, xs);
+    m_bind(&m, LOOM_STORE_INPUT, 1, &count);
+    m_run(&m, 1);
+    for (int k = 0; k < 3; k++) LOOM_CHECK_EQ_INT(((int64_t *)m_output(&m, 0))[k], 2 * xs[k] * (count + 1));
+    m_close(&m);
+    loom_arena_destroy(b.arena);
+}
+
 /* while x < limit { x = x * 2 }, then a branch on the result. */
 LOOM_TEST(control, loop_with_test_and_branch) {
     builder b = b_open(LOOM_STAGE_ARRAY);

@@ -2,7 +2,7 @@
 #include "eval.h"
 
 void leval_raise_site(eval *v, loom_lsite_id site, int64_t a, int64_t b) {
-    if (v->error) return;
+    if (v->error || v->idle) return;
     if (site >= v->l->n_sites) {
         v->error = loom_error(LOOM_E_RUNTIME, "an error without a place");
         return;
@@ -60,7 +60,8 @@ static loom_scalar load(eval *v, const loom_lexpr *e) {
     if (!b->at && !v->defect) v->defect = loom_error(LOOM_E_INTERNAL, "value v%u is read before it is made", e->aux);
     if (inside && b->at) return b->at[at];
     if (e->mode == LOOM_LOAD_DEFAULT) return arg(v, e, value->n_axes);
-    if (e->mode == LOOM_LOAD_PROVEN && !v->defect && !v->error) {
+    bool here = !v->idle || e->site == LOOM_NONE;
+    if (e->mode == LOOM_LOAD_PROVEN && here && !v->defect && !v->error) {
         v->defect = loom_error(LOOM_E_INTERNAL, "a proven load of v%u is out of range", e->aux);
     }
     for (uint32_t i = 0; i < value->n_axes && e->mode == LOOM_LOAD_CHECKED; i++) {
@@ -91,6 +92,7 @@ static void take_results(eval *v, loom_lblock_id block, loom_scalar *to) {
 
 static void run_for(eval *v, const loom_lexpr *e, loom_scalar *state) {
     uint32_t n = e->n_args - 1;
+    if (v->idle) return;
     loom_scalar *params = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1);
     int64_t count = arg(v, e, 0).i;
     for (uint32_t i = 0; i < n; i++) params[i + 1] = arg(v, e, i + 1);
@@ -104,6 +106,7 @@ static void run_for(eval *v, const loom_lexpr *e, loom_scalar *state) {
 
 static void run_while(eval *v, const loom_lexpr *e, loom_scalar *state) {
     uint32_t n = e->n_args;
+    if (v->idle) return;
     loom_scalar *params = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)n + 1);
     for (uint32_t i = 0; i < n; i++) params[i] = arg(v, e, i);
     for (;;) {
@@ -113,6 +116,13 @@ static void run_while(eval *v, const loom_lexpr *e, loom_scalar *state) {
         take_results(v, e->blocks[1], params);
     }
     if (n) memcpy(state, params, n * sizeof *state);
+}
+
+/* A pass may move what stands in the block that is not taken, but for what has a site: its loads are in range. */
+static void run_idle(eval *v, loom_lblock_id id) {
+    v->idle++;
+    leval_run_block(v, id, NULL);
+    v->idle--;
 }
 
 static void run_expr(eval *v, loom_lexpr_id id, const loom_scalar *params) {
@@ -132,6 +142,7 @@ static void run_expr(eval *v, loom_lexpr_id id, const loom_scalar *params) {
         break;
     case LOOM_LX_IF:
         side = arg(v, e, 0).b ? 0 : 1;
+        run_idle(v, e->blocks[1 - side]);
         leval_run_block(v, e->blocks[side], NULL);
         take_results(v, e->blocks[side], out);
         break;

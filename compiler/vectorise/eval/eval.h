@@ -30,6 +30,7 @@ typedef struct eval {
     int64_t point[LOOM_LIFTED_MAX_AXES];
     buffer *targets; /* accumulators of PERMUTE outputs, leaf by leaf */
     uint32_t *first_target;
+    uint32_t idle;      /* blocks around that are not taken: nothing in them raises an error */
     loom_status *error; /* the first that was raised */
     loom_status *defect;
 } eval;

@@ -409,7 +409,7 @@ static bool inside(vec *v, const closure *c, const val *index, index_step *path,
 
 static bool has_checked(const vec *v, const leaf *x) {
     for (uint32_t i = 0; x->kind == LEAF_VALUE && i < v->l->values[x->id].n_axes; i++) {
-        if (x->sources[i].kind == FROM_EXPR && x->sources[i].checked) return true;
+        if (x->sources[i].kind == FROM_EXPR && x->sources[i].range == ANY_RANGE) return true;
     }
     return false;
 }

@@ -51,6 +51,20 @@ loom_lexpr_id vec_x_prim2(vec *v, loom_prim prim, loom_lexpr_id a, loom_lexpr_id
     return vec_x_prim(v, prim, loom_prim_result(prim, types), (loom_lexpr_id[]){a, b}, LOOM_NONE);
 }
 
+/* Where a load stands that is in range there, and not everywhere: it is not moved, and raises nothing. */
+static loom_lsite_id only_here(vec *v) {
+    return loom_lifted_site(v->l, (loom_span){0}, "index {a} is out of range for an array of length {b}", NULL);
+}
+
+/* Of all indices of a load. */
+static source_range worst_range(const source *s, uint32_t n) {
+    source_range worst = IN_RANGE;
+    for (uint32_t i = 0; i < n; i++) {
+        if (s[i].kind == FROM_EXPR && s[i].range > worst) worst = s[i].range;
+    }
+    return worst;
+}
+
 /* The length of the row. Where an index may be out of range there are no rows. */
 static loom_lexpr_id length_at(vec *v, extent e) {
     loom_lexpr_id args[MAX_LEVELS + 1];
@@ -62,9 +76,13 @@ static loom_lexpr_id length_at(vec *v, extent e) {
         const source *s = &e.sources[i];
         v->lost = v->lost || s->kind == FROM_OWN;
         args[i] = s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->kind == FROM_EXPR ? s->at : vec_x_int(v, 0);
-        if (s->checked) x.mode = LOOM_LOAD_DEFAULT;
     }
-    if (x.mode == LOOM_LOAD_DEFAULT) args[n++] = vec_x_int(v, 0);
+    source_range range = worst_range(e.sources, n);
+    if (range == IN_RANGE_HERE) x.site = only_here(v);
+    if (range == ANY_RANGE) {
+        x.mode = LOOM_LOAD_DEFAULT;
+        args[n++] = vec_x_int(v, 0);
+    }
     return loom_lifted_expr(v->l, x, args, n);
 }
 
@@ -108,9 +126,13 @@ static loom_lexpr_id load(vec *v, const leaf *x) {
         const source *s = &x->sources[i];
         v->lost = v->lost || s->kind == FROM_OWN;
         args[i] = s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->kind == FROM_EXPR ? s->at : vec_x_int(v, 0);
-        if (s->checked) e.mode = LOOM_LOAD_CHECKED;
     }
-    if (e.mode == LOOM_LOAD_CHECKED) e.site = x->site;
+    source_range range = worst_range(x->sources, n);
+    if (range == IN_RANGE_HERE) e.site = only_here(v);
+    if (range == ANY_RANGE) {
+        e.mode = LOOM_LOAD_CHECKED;
+        e.site = x->site;
+    }
     return loom_lifted_expr(v->l, e, args, n);
 }
 
@@ -214,7 +236,7 @@ leaf vec_result_leaf(vec *v, loom_lvalue_id value, const op_axes *axes, uint32_t
     source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)axes->n + 1);
     for (uint32_t i = 0; i < axes->n; i++) {
         bool outer = axes->level[i] < v->depth;
-        s[i] = (source){outer ? FROM_LEVEL : FROM_OWN, false, outer ? axes->level[i] : axes->level[i] - v->depth};
+        s[i] = (source){outer ? FROM_LEVEL : FROM_OWN, IN_RANGE, outer ? axes->level[i] : axes->level[i] - v->depth};
     }
     return (leaf){.kind = LEAF_VALUE,
                   .dtype = v->l->values[value].dtype,

@@ -98,7 +98,7 @@ static source renamed_source(const renaming *r, source s) {
         if (s.kind == FROM_OWN) {
             s.at++;
         } else if (s.kind == FROM_LEVEL && s.at == r->level) {
-            s = (source){FROM_OWN, false, 0};
+            s = (source){FROM_OWN, IN_RANGE, 0};
         }
     } else if (s.kind == FROM_OWN && r->drop) {
         if (s.at == 0) return r->first;
@@ -145,7 +145,7 @@ leaf vec_bind_level(vec *v, const leaf *x, uint32_t level) {
 }
 
 leaf vec_drop_own(vec *v, const leaf *x, index_step at) {
-    renaming r = {.drop = true, .first = {FROM_EXPR, at.checked, at.at}};
+    renaming r = {.drop = true, .first = {FROM_EXPR, at.checked ? ANY_RANGE : IN_RANGE, at.at}};
     return without_first(v, x, &r);
 }
 

@@ -165,10 +165,10 @@ typedef struct sight {
 static source seen_source(void *argument, uint32_t level) {
     sight *s = argument;
     uint64_t bit = UINT64_C(1) << level;
-    if (s->part->moved & bit) return (source){FROM_LEVEL, false, s->part->renamed[level]};
-    if (!(s->part->mask & bit)) return (source){FROM_LEVEL, false, level};
+    if (s->part->moved & bit) return (source){FROM_LEVEL, IN_RANGE, s->part->renamed[level]};
+    if (!(s->part->mask & bit)) return (source){FROM_LEVEL, IN_RANGE, level};
     if (s->index[level] == LOOM_NONE) s->ok = s->ok && vec_to_expr(s->v, &s->part->index[level], &s->index[level]);
-    return (source){FROM_EXPR, false, s->index[level]};
+    return (source){FROM_EXPR, IN_RANGE, s->index[level]};
 }
 
 static bool build_seen(vec *v, void *argument, val *result) {
@@ -303,20 +303,21 @@ bool vec_part_frame(vec *v, const loom_node *n, part *p, const frame *outer, fra
 typedef struct way_back {
     const part *part;
     loom_lexpr_id place;
+    source_range range;
 } way_back;
 
 static source outer_source(void *argument, uint32_t level) {
     const way_back *w = argument;
     const part *p = w->part;
-    if (level == p->level) return (source){FROM_EXPR, false, w->place};
+    if (level == p->level) return (source){FROM_EXPR, (uint8_t)w->range, w->place};
     for (uint32_t i = 0; i < p->depth; i++) {
-        if ((p->moved >> i & 1) && p->renamed[i] == level) return (source){FROM_LEVEL, false, i};
+        if ((p->moved >> i & 1) && p->renamed[i] == level) return (source){FROM_LEVEL, IN_RANGE, i};
     }
-    return (source){FROM_LEVEL, false, level};
+    return (source){FROM_LEVEL, IN_RANGE, level};
 }
 
-leaf vec_part_leaf(vec *v, const part *p, const leaf *x, loom_lexpr_id place) {
-    way_back w = {p, place};
+leaf vec_part_leaf(vec *v, const part *p, const leaf *x, loom_lexpr_id place, source_range range) {
+    way_back w = {p, place, range};
     return vec_with_levels(v, x, outer_source, &w);
 }
 

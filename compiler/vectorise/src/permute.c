@@ -271,7 +271,7 @@ bool vec_lift_compaction(vec *v, const loom_node *n, const val *places, extent l
     space s = {.depth = v->depth, .n_units = 1, .units = {length}};
     dest_at[0] = vec_replicate_leaf(v, &zero, count);
     index_at[0] = vec_axis_leaf(length.axis, 0);
-    index_at[0].at = (source){FROM_OWN, false, 0};
+    index_at[0].at = (source){FROM_OWN, IN_RANGE, 0};
     index_at[0].n_own = 1;
     index_at[0].own = s.units;
     placing p = {.node = n, .dest = &dest, .is = places, .xs = &index, .rank = 1, .output = LOOM_NONE};

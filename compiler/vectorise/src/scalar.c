@@ -56,7 +56,7 @@ static bool iota(vec *v, frame *f, const loom_node *n, val *result) {
     extent *e = LOOM_NEW(v->scratch, extent);
     if (!vec_operand(v, f, n, 0, &count) || !vec_as_extent(v, n, &count.at[0], e)) return false;
     leaf x = vec_axis_leaf(e->axis, 0);
-    x.at = (source){FROM_OWN, false, 0};
+    x.at = (source){FROM_OWN, IN_RANGE, 0};
     x.dtype = v->p->types[v->p->types[n->type].element].dtype;
     x.n_own = 1;
     x.own = e;

@@ -58,7 +58,7 @@ extent vec_level_extent(vec *v, uint32_t at) {
     extent e = {.axis = l->axis, .expr = LOOM_NONE};
     uint32_t n = n_parents(v, l->axis);
     source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)n + 1);
-    for (uint32_t i = 0; i < n; i++) s[i] = (source){FROM_LEVEL, false, l->parents[i]};
+    for (uint32_t i = 0; i < n; i++) s[i] = (source){FROM_LEVEL, IN_RANGE, l->parents[i]};
     e.sources = s;
     return e;
 }
@@ -105,7 +105,7 @@ extent vec_own_as_level(vec *v, extent e, uint32_t base) {
     source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)n + 1);
     for (uint32_t i = 0; i < n; i++) {
         s[i] = e.sources[i];
-        if (s[i].kind == FROM_OWN) s[i] = (source){FROM_LEVEL, false, base + s[i].at};
+        if (s[i].kind == FROM_OWN) s[i] = (source){FROM_LEVEL, IN_RANGE, base + s[i].at};
     }
     e.sources = s;
     return e;

@@ -102,7 +102,7 @@ static bool outside(vec *v, split *s, uint32_t which, thunk *t, val *shape) {
     for (uint32_t i = 0; i < x->result.n; i++) {
         const leaf *y = &x->result.at[i];
         extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)y->n_own + 1);
-        at[i] = vec_part_leaf(v, &x->part, y, place);
+        at[i] = vec_part_leaf(v, &x->part, y, place, IN_RANGE_HERE);
         for (uint32_t k = 0; k < y->n_own; k++) own[k] = vec_part_extent(v, &x->part, y->own[k]);
         like[i] = (leaf){.kind = LEAF_PULL, .dtype = y->dtype, .n_own = y->n_own, .own = own, .site = LOOM_NONE};
     }

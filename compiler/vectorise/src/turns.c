@@ -59,7 +59,7 @@ static extent scalar_extent(vec *v, loom_lvalue_id value) {
 static leaf value_leaf(vec *v, loom_lvalue_id id, uint32_t n_own, const extent *own) {
     const loom_lvalue *value = &v->l->values[id];
     source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)value->n_axes + 1);
-    for (uint32_t i = 0; i < value->n_axes; i++) s[i] = (source){FROM_OWN, false, i};
+    for (uint32_t i = 0; i < value->n_axes; i++) s[i] = (source){FROM_OWN, IN_RANGE, i};
     return (leaf){.kind = LEAF_VALUE,
                   .dtype = value->dtype,
                   .id = id,
@@ -290,7 +290,7 @@ static bool start(vec *v, turns *t) {
     extent *own = LOOM_NEW(v->scratch, extent);
     *own = scalar_extent(v, t->before[0]);
     at[0] = vec_axis_leaf(own->axis, 0);
-    at[0].at = (source){FROM_OWN, false, 0};
+    at[0].at = (source){FROM_OWN, IN_RANGE, 0};
     at[0].n_own = 1;
     at[0].own = own;
     if (!vec_part_enter(v, t->node, &t->all, &all, &p)) return false;
@@ -612,7 +612,7 @@ static bool build_ends(vec *v, void *argument, val *result) {
     *result = vec_leaves_of(v, r->ends.n, &at);
     for (uint32_t i = 0; i < r->ends.n; i++) {
         const leaf *x = &r->turns->initial.at[i];
-        at[i] = vec_part_leaf(v, &r->part, &r->ends.at[i], place);
+        at[i] = vec_part_leaf(v, &r->part, &r->ends.at[i], place, IN_RANGE);
         bool kept = true;
         for (uint32_t k = 0; k < x->n_own; k++) kept = kept && !r->turns->changes[axis_at(i, k)];
         if (kept) at[i].own = x->own;

@@ -33,9 +33,14 @@ typedef enum source_kind {
     FROM_OWN,
     FROM_EXPR
 } source_kind;
+typedef enum source_range {
+    IN_RANGE,
+    IN_RANGE_HERE, /* under the condition of the block that it is used in, and there only */
+    ANY_RANGE,     /* may be out of range */
+} source_range;
 typedef struct source {
     uint8_t kind;
-    bool checked; /* FROM_EXPR: may be out of range */
+    uint8_t range; /* FROM_EXPR */
     uint32_t at;
 } source;
 
@@ -454,8 +459,9 @@ frame *vec_outer_values(vec *v, const loom_body *b, frame *f);
 bool vec_part_frame(vec *v, const loom_node *n, part *p, const frame *outer, frame **inside);
 /* The own axes of a value of the context around, as they are inside. */
 bool vec_part_extents(vec *v, const loom_node *n, part *p, const leaf *x, const extent **own);
-/* Leaves made inside, for an operation of the context around: the expression is the place of the point in the part. */
-leaf vec_part_leaf(vec *v, const part *p, const leaf *x, loom_lexpr_id place);
+/* Leaves made inside, for an operation of the context around: the expression is the place of the point in the part.
+ * IN_RANGE_HERE: where some points have none. */
+leaf vec_part_leaf(vec *v, const part *p, const leaf *x, loom_lexpr_id place, source_range range);
 /* The extent that is seen as this one inside, or one that is not known. */
 extent vec_part_extent(const vec *v, const part *p, extent e);
 

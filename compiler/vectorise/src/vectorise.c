@@ -67,7 +67,7 @@ static void fill_leaf(param_fill *p, const loom_type *type, uint32_t depth) {
                                                   .op = LOOM_NONE,
                                                   .name = leaf_name(p, i)});
     source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)depth + 1);
-    for (uint32_t k = skip; k < depth; k++) s[k - skip] = (source){FROM_OWN, false, k};
+    for (uint32_t k = skip; k < depth; k++) s[k - skip] = (source){FROM_OWN, IN_RANGE, k};
     x->sources = s;
     if (depth == 0 && p->known && i < p->known->n_leaves && p->known->leaves[i].depth == 0) {
         x->known = true;
@@ -92,7 +92,7 @@ static extent rows_axis(param_fill *p, uint32_t depth) {
     source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)depth + 1);
     for (uint32_t k = 0; k < depth; k++) {
         axes[k] = p->own[k].axis;
-        s[k] = (source){FROM_OWN, false, k};
+        s[k] = (source){FROM_OWN, IN_RANGE, k};
     }
     loom_lvalue lengths = {.dtype = LOOM_I64,
                            .source = p->source,

@@ -160,6 +160,17 @@ SAME(either_slice, "entry main (a: [][]f64) : [][]f64 = map (\\r -> if length r 
 SAME(either_of_one, "entry main (a: []f64) (k: i64) : []f64 = if k > 2 then a[1:] else a", "f64 5", "i64 = 3")
 SAME(either_rows, "entry main (a: [][]f64) (k: []i64) : [][][]f64 = map (\\i -> if i > 1 then a[1:] else a) k",
      "f64 3x[2 0 3]", "i64 3 = 0 2 1")
+/* The last element has no place among those that take the other branch. */
+SAME(either_filtered,
+     "entry main (a: [][]f64) : [][]f64 = map (\\r -> if length r > 1 then [] else filter (> 0.0) r) a",
+     "f64 4x[2 0 1 5]")
+SAME(either_looped,
+     "entry main (a: []i64) : [][]i64 = map (\\x -> if x > 5 then [] else (loop w = [x] while length w < 3 do w ++ "
+     "[x])) a",
+     "i64 4 = 1 7 2 9")
+SAME(either_sum,
+     "entry main (a: [][]f64) : []f64 = map (\\r -> if length r > 1 then 0.0 else sum (filter (> 0.0) r)) a",
+     "f64 4x[2 0 1 5]")
 FAILS(either_fails, "entry main (a: [][]f64) : [][]f64 = map (\\r -> if length r < 2 then r[2:] else r) a",
       "f64 4x[2 0 5 1]")
 
