@@ -68,7 +68,8 @@ class Ragged:
                 return E(t, r.choice(found))
             return E(t, "(generate ", self.small(env, 0), " (\\%s -> " % self.name("i"), self.number(env, 0), "))")
         rules = [(4, self.mapped), (3, self.filtered), (1.5, self.turned), (1.5, self.scanned), (1.5, self.joined), (2, self.cut),
-                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (2, self.chosen), (1.5, self.looped)]
+                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (2, self.chosen), (1.5, self.looped),
+                 (1.5, self.paired), (0.7, self.turned_pair)]
         if any(u == A("", t) for u in env.values()):
             rules += [(1.5, self.flattened), (0.7, self.counted)]
         return r.choices([f for _, f in rules], [w for w, _ in rules])[0](t, env, d)
@@ -118,6 +119,38 @@ class Ragged:
 
     def chosen(self, t, env, d):
         return E(t, "(if ", self.test(env, d - 1), " then ", self.row(env, d - 1), " else ", self.row(env, d - 1), ")")
+
+    def pair(self, env, d, a, b):
+        """Two rows of lengths of their own, by a condition: those bound to a and b, also in each other's place, or others."""
+        def side():
+            x = self.r.random()
+            if x < 0.5:
+                return ["(%s, %s)" % ((a, b) if x < 0.25 else (b, a))]
+            return ["(", self.row(env, d - 1), ", ", a if x < 0.75 else self.row(env, d - 1), ")"]
+        other = ["(if ", self.test(env, 1), " then ", *side(), " else ", *side(), ")"] if self.r.random() < 0.2 else side()
+        return ["(if ", self.test(env, d - 1), " then ", *side(), " else ", *other, ")"]
+
+    def of_pair(self, t, env, d, pair):
+        """One row of a pair, or what is made of both."""
+        r, a, b = self.r, self.name("a"), self.name("b")
+        if r.random() < 0.6:
+            return [*pair, ".%d" % r.choice([0, 1])]
+        both = r.choice(["%s ++ %s" % (a, b), "map (+ reduce max 0%s %s) %s" % (t.element.name, b, a), ""])
+        return ["let (%s, %s) = " % (a, b), *pair, " in ", both or self.row(dict(env, **{a: t, b: t}), d - 1)]
+
+    def paired(self, t, env, d):
+        p, q = self.name("p"), self.name("q")
+        inner = dict(env, **{p: t, q: t})
+        return E(t, "(let %s = " % p, self.row(env, d - 1), " in let %s = " % q, self.row(env, d - 1), " in ",
+                 *self.of_pair(t, inner, d, self.pair(inner, d - 1, p, q)), ")")
+
+    def turned_pair(self, t, env, d):
+        """Two rows that a loop's turns change by a condition, with each other."""
+        p, q, i = self.name("p"), self.name("q"), self.name("i")
+        inner = dict(env, **{p: t, q: t, i: I64})
+        loop = ["(loop (%s, %s) = (" % (p, q), self.row(env, d - 1), ", ", self.row(env, d - 1), ") for %s < " % i, self.small(env, 1), " do ",
+                *self.pair(inner, min(d - 1, 2), p, q), ")"]
+        return E(t, "(", *self.of_pair(t, env, d, loop), ")")
 
     def same_length(self, q, i, env):
         """A row as long as q."""

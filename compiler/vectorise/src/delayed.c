@@ -165,9 +165,17 @@ static val bind_more(vec *v, const closure *c, const val *shape, index_step at) 
 
 /* ---- one of two ---- */
 
+static val picked(vec *v, const val *x, const uint32_t *pick, uint32_t n) {
+    leaf *out;
+    val y = vec_leaves_of(v, n, &out);
+    for (uint32_t i = 0; i < n; i++) out[i] = x->at[pick[i]];
+    return y;
+}
+
 static bool thunk_value(vec *v, const loom_node *n, const thunk *t, val *x) {
     val base = t->base;
     if (t->body && !vec_expr_body(v, t->body, NULL, t->frame, &base)) return false;
+    if (t->pick) base = picked(v, &base, t->pick, t->n_pick);
     return vec_pull_path(v, n, base, t->path, t->n_path, x);
 }
 
@@ -187,64 +195,104 @@ static bool branch(vec *v, const loom_node *n, const thunk *t, const val *like, 
     return true;
 }
 
-/* How many elements each array has whose length the two do not agree on. */
+static bool lacks_length(const leaf *x) {
+    return x->n_own && vec_is_unknown(x->own[0]);
+}
+
+/* How many elements each array has whose length the two do not agree on; and the leaves that tell of it. */
 static bool branch_lengths(vec *v, const loom_node *n, const thunk *t, const val *like, loom_lblock_id *block,
-                           uint32_t *count) {
-    val x;
+                           uint32_t *count, val *x) {
     open_block b = vec_block_open(v);
-    if (!thunk_value(v, n, t, &x)) return false;
-    loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)x.n + 1);
+    if (!thunk_value(v, n, t, x)) return false;
+    loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)x->n + 1);
     *count = 0;
-    for (uint32_t i = 0; i < x.n; i++) {
-        if (!like->at[i].n_own || !vec_is_unknown(like->at[i].own[0])) continue;
-        if (vec_is_unknown(x.at[i].own[0])) return vec_refuse(v, n, "an inner extent that is not known here");
-        results[(*count)++] = vec_x_extent(v, x.at[i].own[0]);
+    for (uint32_t i = 0; i < x->n; i++) {
+        if (!lacks_length(&like->at[i])) continue;
+        if (vec_is_unknown(x->at[i].own[0])) return vec_refuse(v, n, "an inner extent that is not known here");
+        results[(*count)++] = vec_x_extent(v, x->at[i].own[0]);
     }
     *block = vec_block_close(v, b, 0, NULL, *count, results);
     return true;
+}
+
+static bool same_length(const vec *v, const val *x, uint32_t i, uint32_t k) {
+    return vec_known_equal(v, x->at[i].own[0], x->at[k].own[0]);
 }
 
 static bool shape_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b,
                          const val *like, val *shaped) {
     uint32_t count = 0, at = 0;
     leaf *out;
+    val x, y;
     *shaped = *like;
-    for (uint32_t i = 0; i < like->n; i++) count += like->at[i].n_own && vec_is_unknown(like->at[i].own[0]);
+    for (uint32_t i = 0; i < like->n; i++) count += lacks_length(&like->at[i]);
     if (!count) return true;
     if (v->elementwise) return vec_refuse(v, n, "branches whose arrays may differ in shape");
     loom_lexpr e = vec_plain_expr(LOOM_LX_IF, LOOM_I64);
-    if (!branch_lengths(v, n, a, like, &e.blocks[0], &count)) return false;
-    if (!branch_lengths(v, n, b, like, &e.blocks[1], &count)) return false;
+    if (!branch_lengths(v, n, a, like, &e.blocks[0], &count, &x)) return false;
+    if (!branch_lengths(v, n, b, like, &e.blocks[1], &count, &y)) return false;
     loom_lexpr_id both = loom_lifted_expr(v->l, e, &condition, 1);
     *shaped = vec_leaves_of(v, like->n, &out);
     for (uint32_t i = 0; i < like->n; i++) {
+        uint32_t k = 0;
         out[i] = like->at[i];
-        if (!out[i].n_own || !vec_is_unknown(out[i].own[0])) continue;
-        loom_lexpr_id length = vec_x_result(v, both, LOOM_I64, at++, count);
-        out[i] = vec_with_own(v, &out[i], 0, (extent){.axis = LOOM_NONE, .expr = length});
+        if (!lacks_length(&like->at[i])) continue;
+        while (k < i && !(lacks_length(&like->at[k]) && same_length(v, &x, k, i) && same_length(v, &y, k, i))) k++;
+        extent own = {.axis = LOOM_NONE, .expr = vec_x_result(v, both, LOOM_I64, at++, count)};
+        out[i] = vec_with_own(v, &out[i], 0, k < i ? out[k].own[0] : own);
     }
     return true;
+}
+
+/* The same of some of its leaves. */
+static thunk pick_of(vec *v, const thunk *t, const uint32_t *pick, uint32_t n) {
+    thunk u = *t;
+    uint32_t *from = LOOM_NEW_ARRAY(v->scratch, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) from[i] = t->pick ? t->pick[pick[i]] : pick[i];
+    u.pick = from;
+    u.n_pick = n;
+    return u;
+}
+
+/* The arrays of the two: those of one length by one closure. An element is pulled of all that a closure gives, and what
+ * is in range of one array may not be of another. */
+static void arrays_either(vec *v, const closure *either, const val *like, leaf *out) {
+    bool *done = LOOM_NEW_ARRAY(v->scratch, bool, (size_t)like->n + 1);
+    uint32_t *pick = LOOM_NEW_ARRAY(v->scratch, uint32_t, (size_t)like->n + 1);
+    for (uint32_t i = 0; i < like->n; i++) {
+        if (!like->at[i].n_own || done[i]) continue;
+        uint32_t n = 0;
+        for (uint32_t k = i; k < like->n; k++) {
+            if (!like->at[k].n_own || done[k] || (k > i && !same_length(v, like, i, k))) continue;
+            done[k] = true;
+            pick[n++] = k;
+        }
+        closure *c = LOOM_NEW(v->scratch, closure);
+        val *shape = LOOM_NEW(v->scratch, val);
+        *shape = picked(v, like, pick, n);
+        *c = *either;
+        c->operands = shape;
+        for (uint32_t k = 0; k < 2; k++) c->either[k] = pick_of(v, &either->either[k], pick, n);
+        val arrays = vec_closure_leaves(v, c, shape, 0, NULL, 0);
+        for (uint32_t k = 0; k < n; k++) out[pick[k]] = arrays.at[k];
+    }
 }
 
 bool vec_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk *a, const thunk *b,
                 const val *unshaped, val *result) {
     val shaped, *like = &shaped;
     if (!shape_either(v, n, condition, a, b, unshaped, like)) return false;
-    closure *c = NULL;
-    val arrays;
     leaf *out;
     uint32_t scalars = 0, at = 0, count;
     *result = vec_leaves_of(v, like->n, &out);
     for (uint32_t i = 0; i < like->n; i++) scalars += like->at[i].n_own == 0;
     if (scalars < like->n) {
-        c = vec_new_closure(v, PULL_EITHER, n, NULL, NULL, 0);
-        val *shape = LOOM_NEW(v->scratch, val);
-        *shape = *like;
-        c->operands = shape;
+        closure *c = vec_new_closure(v, PULL_EITHER, n, NULL, NULL, 0);
         c->condition = condition;
         c->either[0] = *a;
         c->either[1] = *b;
-        arrays = vec_closure_leaves(v, c, like, 0, NULL, 0);
+        c->beside_scalars = scalars > 0;
+        arrays_either(v, c, like, out);
     }
     loom_lexpr_id both = LOOM_NONE;
     if (scalars || like->n == 0) {
@@ -254,11 +302,8 @@ bool vec_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk
         both = loom_lifted_expr(v->l, e, &condition, 1);
     }
     for (uint32_t i = 0; i < like->n; i++) {
-        if (like->at[i].n_own) {
-            out[i] = arrays.at[i];
-        } else {
-            out[i] = vec_expr_leaf(v, vec_x_result(v, both, like->at[i].dtype, at++, scalars));
-        }
+        if (like->at[i].n_own) continue;
+        out[i] = vec_expr_leaf(v, vec_x_result(v, both, like->at[i].dtype, at++, scalars));
     }
     return true;
 }
@@ -288,18 +333,14 @@ static val drop_level(vec *v, const val *like, index_step at) {
 
 static index_step under_condition(vec *v, const loom_node *n, loom_lexpr_id e);
 
-/* Leaves of the pair without own axes have been made already and are not asked for again. */
+/* What a branch gives besides, scalars or their work, would be evaluated again for each element. */
 static bool pull_either(vec *v, const closure *c, index_step at, val *element) {
+    if (c->beside_scalars) return vec_refuse(v, c->node, "a conditional that gives scalars and arrays together");
     for (uint32_t i = 0; i < c->operands[0].n && !at.checked; i++) {
         /* The two differ in length: what is in range of the one that is taken may not be of the other. */
-        const leaf *x = &c->operands[0].at[i];
-        if (x->n_own && x->own[0].axis == LOOM_NONE) at = under_condition(v, c->node, at.at);
+        if (c->operands[0].at[i].own[0].axis == LOOM_NONE) at = under_condition(v, c->node, at.at);
     }
     thunk a = extend(v, &c->either[0], at), b = extend(v, &c->either[1], at);
-    for (uint32_t i = 0; i < c->operands[0].n; i++) {
-        if (!c->operands[0].at[i].n_own)
-            return vec_refuse(v, c->node, "a conditional that gives scalars and arrays together");
-    }
     val like = drop_level(v, &c->operands[0], at);
     return vec_either(v, c->node, c->condition, &a, &b, &like, element);
 }

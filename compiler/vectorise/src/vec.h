@@ -125,11 +125,14 @@ typedef struct index_step {
     bool checked;
     loom_lsite_id site;
 } index_step;
-/* A value to be had inside a block: `base`, or what a body without parameters gives, indexed by `path`. */
+/* A value to be had inside a block: `base`, or what a body without parameters gives, or some of its leaves; indexed by
+ * `path`. */
 typedef struct thunk {
     val base;
     const loom_body *body; /* or NULL */
     struct frame *frame;
+    const uint32_t *pick; /* numbers of leaves; NULL: all */
+    uint32_t n_pick;
     uint32_t n_path;
     const index_step *path;
 } thunk;
@@ -146,8 +149,9 @@ typedef struct closure {
     const index_step *bound;
     loom_lexpr_id condition;
     thunk either[2];
-    bool checked; /* operands are indexed with checks, though the index is in range of the result */
-    bool proven;  /* GATHER: its indices are in range */
+    bool beside_scalars; /* EITHER: the same conditional gives scalars too */
+    bool checked;        /* operands are indexed with checks, though the index is in range of the result */
+    bool proven;         /* GATHER: its indices are in range */
     loom_lsite_id site;
     uint32_t loop_depth;
     /* The last element pulled, while the block in which it was made is open. */
