@@ -67,7 +67,8 @@ static syn_value *run_def(syn_elab *e, const syn_value *v, loom_span span) {
     syn_ty *t = loom_syn_ty(result->node->type);
     bool question = t->kind == TY_SCALAR && t->dtype == LOOM_BOOL && v->args[v->n_args - 1]->kind == V_NODE;
     if (question) loom_syn_rank(v->args[v->n_args - 1]->node->type, &t);
-    loom_syn_need_type(e, LOOM_W_AT_TYPE, t, e->scalars[v->at], span, "`%s.%s`", loom_dtype_name(v->at), v->decl->name->text);
+    loom_syn_need_type(e, LOOM_W_AT_TYPE, t, e->scalars[v->at], span, "`%s.%s`", loom_dtype_name(v->at),
+                       v->decl->name->text);
     return result;
 }
 

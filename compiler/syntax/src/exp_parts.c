@@ -134,7 +134,8 @@ static syn_node *update_slice(syn_elab *e, const updating *u, syn_node *array, u
     if (at + 1 < u->exp->n_index) {
         value = update_rows(e, u, slice(e, array, place, span), at + 1, value);
     }
-    if (!loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, array->type, u->exp->b->span, "new elements of the slice")) {
+    if (!loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, array->type, u->exp->b->span,
+                            "new elements of the slice")) {
         return loom_syn_poison(e, span);
     }
     if (loom_syn_is_poison(value->type)) return value;
