@@ -70,6 +70,8 @@ class Ragged:
         rules = [(4, self.mapped), (3, self.filtered), (1.5, self.turned), (1.5, self.scanned), (1.5, self.joined), (2, self.cut),
                  (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (2, self.chosen), (1.5, self.looped),
                  (1.5, self.paired), (0.7, self.turned_pair)]
+        if d > 1:
+            rules += [(2.5, self.looped_twice), (1, self.looped_or_not)]
         if any(u == A("", t) for u in env.values()):
             rules += [(1.5, self.flattened), (0.7, self.counted)]
         return r.choices([f for _, f in rules], [w for w, _ in rules])[0](t, env, d)
@@ -160,6 +162,36 @@ class Ragged:
                          ["(rotate %s %s)" % (i, q)], ["(map2 (+) %s (scan_ex max 0%s %s))" % (q, self.s.name, q)],
                          ["(if ", self.test(dict(env, **{i: I64}), 1), " then reverse %s else scan (+) 0%s %s)" % (q, self.s.name, q)]])
 
+    def guarded(self, q, env):
+        """A test that looks at an element where there is one, or where there are few."""
+        r = self.r
+        at = r.choice(["0", "length %s - 1" % q])
+        some = r.choice(["length %s > 0 && length %s < 6" % (q, q), "(length %s + 5) %% 6 < 5" % q])
+        return E(BOOL, "%s && %s[%s] %s " % (some, q, at, r.choice(["<", ">", "!="])), self.number(env, 1))
+
+    def looped_twice(self, t, env, d):
+        """A loop in the turns of another: it goes on with the state of the outer one, or starts anew beside it."""
+        r, q, p, i, j, k = self.r, self.name("q"), self.name("p"), self.name("i"), self.name("j"), self.name("k")
+        outer = dict(env, **{q: t, i: I64})
+        inner = dict(outer, **{p: t, j: I64})
+        start = r.choice([E(t, q), E(t, q), self.row(outer, 1)])
+        turn = r.choice([E(t, p, " ++ [", self.number(inner, 1), "]"), E(t, *self.same_length(p, j, inner)),
+                         E(t, "(take 9 ", self.row(inner, 1), ")"), E(t, "drop 1 ", p, " ++ ", q, "[:min 1 (length ", q, ")]")])
+        if r.random() < 0.5:
+            turns = r.choice([self.small(outer, 1), E(I64, "(length %s + %s + 1) %% 4" % (q, i))])
+            again = E(t, "(loop %s = " % p, start, " for %s < " % j, turns, " do ", turn, ")")
+        else:
+            again = E(t, "(loop (%s, %s) = (" % (p, j), start, ", 0) while %s < 3 && " % j, self.guarded(p, inner), " do (", turn, ", %s + 1)).0" % j)
+        body = r.choice([again, again, E(t, "(take 9 (", again, " ++ ", q, "))")])
+        begin = self.row(env, 1)
+        if r.random() < 0.5:
+            b = self.name("b")
+            turns = r.choice([self.small(env, 1), E(I64, "(length %s + 1) %% 4" % b)])
+            return E(t, "(let %s = " % b, begin, " in loop %s = %s for %s < " % (q, b, i), turns, " do ", body, ")")
+        count = r.choice(["%s + 1" % k, "%s + length %s" % (k, q)])
+        return E(t, "(loop (%s, %s, %s) = (" % (q, i, k), begin, ", 0, 0) while %s < 3 && " % i, self.guarded(q, outer), " do (", body,
+                 ", %s + 1, " % i, count, ")).0")
+
     def looped(self, t, env, d):
         """A row that is changed a few times, and keeps its length or does not."""
         r, q, i = self.r, self.name("q"), self.name("i")
@@ -167,7 +199,14 @@ class Ragged:
         turn = self.same_length(q, i, inner) if r.random() < 0.6 else [self.row(dict(inner, **{i: I64}), min(d - 1, 2))]
         if r.random() < 0.5:
             return E(t, "(loop %s = " % q, start, " for %s < " % i, self.small(env, 1), " do ", *turn, ")")
-        return E(t, "(loop (%s, %s) = (" % (q, i), start, ", 0) while %s < 4 && " % i, self.test(inner, 2), " do (", *turn, ", %s + 1)).0" % i)
+        test = self.guarded(q, inner) if r.random() < 0.4 else self.test(inner, 2)
+        return E(t, "(loop (%s, %s) = (" % (q, i), start, ", 0) while %s < 4 && " % i, test, " do (", *turn, ", %s + 1)).0" % i)
+
+    def looped_or_not(self, t, env, d):
+        """A loop for some elements, little or nothing for the others."""
+        short = self.r.choice([E(t, "[]"), E(t, "[", self.number(env, 1), "]")])
+        loop = self.r.choice([self.looped, self.looped_twice])(t, env, d - 1)
+        return E(t, "(if ", self.test(env, 1), " then ", short, " else ", loop, ")")
 
     def flattened(self, t, env, d):
         return E(t, "(flatten ", self.matrix(env, d - 1), ")")
