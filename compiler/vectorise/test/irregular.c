@@ -160,6 +160,24 @@ SAME(either_slice, "entry main (a: [][]f64) : [][]f64 = map (\\r -> if length r 
 SAME(either_of_one, "entry main (a: []f64) (k: i64) : []f64 = if k > 2 then a[1:] else a", "f64 5", "i64 = 3")
 SAME(either_rows, "entry main (a: [][]f64) (k: []i64) : [][][]f64 = map (\\i -> if i > 1 then a[1:] else a) k",
      "f64 3x[2 0 3]", "i64 3 = 0 2 1")
+/* Each of a tuple within its own length. */
+SAME(
+    either_first,
+    "entry main (a: [][]f64) (b: [][]f64) : [][]f64 = map2 (\\r s -> (if sum r > sum s then (r, s) else (s, r)).0) a b",
+    "f64 4x[2 0 5 1]", "f64 4x[1 0 2 3]")
+SAME(
+    either_second,
+    "entry main (a: [][]f64) (b: [][]f64) : [][]f64 = map2 (\\r s -> (if sum r > sum s then (r, s) else (s, r)).1) a b",
+    "f64 4x[2 0 5 1]", "f64 4x[1 0 2 3]")
+SAME(either_pair,
+     "entry main (a: [][]f64) : [][]f64 = map (\\r -> let (x, y) = if length r > 2 then (r[1:], r) else (r, []) in x "
+     "++ y)"
+     " a",
+     "f64 4x[2 0 5 1]")
+SAME(either_of_pairs,
+     "entry main (a: [][]f64) : [][]f64 = map (\\r -> let ps = if length r > 2 then map (\\x -> (x, x + 1.0)) r else "
+     "map (\\x -> (2.0, x)) (r ++ r) in map (\\(x, y) -> x * y) ps) a",
+     "f64 4x[2 0 5 1]")
 /* The last element has no place among those that take the other branch. */
 SAME(either_filtered,
      "entry main (a: [][]f64) : [][]f64 = map (\\r -> if length r > 1 then [] else filter (> 0.0) r) a",
