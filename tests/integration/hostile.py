@@ -67,9 +67,10 @@ LARGE = [
     ("rows of 2^40", "entry main (x: i64) : [][]i64 = map (\\i -> iota (x * 1099511627776 + i)) (iota 3)"),
 ]
 GROWING = ("a loop that doubles an array", "entry main (x: i64) : []i64 = loop xs = [x] while length xs > 0 do xs ++ xs")
+# Name, text, and what else may be said than that the time is over: a compiler that is fast enough comes to its own limit first.
 ENDLESS = [
-    ("a loop without end", X + "loop y = x while y > 0 do (y * 7 + 3) % 1000003 + 1"),
-    ("calls that double", "def f0 (x: i64) : i64 = (x * 7) % 13\n" + many(40, "def f%(i)d (x: i64) : i64 = f%(j)d (f%(j)d x)\n") + X + "f39 x"),
+    ("a loop without end", X + "loop y = x while y > 0 do (y * 7 + 3) % 1000003 + 1", None),
+    ("calls that double", "def f0 (x: i64) : i64 = (x * 7) % 13\n" + many(40, "def f%(i)d (x: i64) : i64 = f%(j)d (f%(j)d x)\n") + X + "f39 x", "the compiler's memory"),
 ]
 
 
@@ -87,8 +88,9 @@ def run(*arguments):
 
 
 def judged(what, codes, words, *arguments):
+    """words: any of them is said."""
     code, said, seconds, memory = run(*arguments)
-    good = code in codes and all(w.encode() in said for w in words)
+    good = code in codes and any(w.encode() in said for w in words)
     expect("%s: %s: exit code %d: %s" % (what, arguments[0], code, said[:300]), good)
     expect("%s: %s: %.1f s, %d MiB" % (what, arguments[0], seconds, memory), seconds < SECONDS and memory < MEBIBYTES)
     expect("%s: %s: says %d bytes" % (what, arguments[0], len(said)), len(said) < 100000)
@@ -148,11 +150,14 @@ def main():
                 for command in (("eval", path), ("run", path, *where)):
                     judged(what, (65, 71), ("p.weft:",), *command, "--arg", "x=1", "--timeout", "30")
             judged(GROWING[0], (65, 71), ("p.weft:",), "run", program(GROWING[1]), *where, "--arg", "x=1", "--timeout", "60")
-            for what, text in ENDLESS:
+            for what, text, limit in ENDLESS:
                 path = program(text)
                 for command in (("eval", path), ("run", path, "--workers", "1", "--threads", "1")):
-                    judged(what, (65,), ("took more than 3 s",), *command, "--arg", "x=1", "--timeout", "3")
+                    said = ["took more than 3 s"] + ([limit] if limit and command[0] == "run" else [])
+                    judged(what, (65,), said, *command, "--arg", "x=1", "--timeout", "3")
             # More of them than there are workers: these begin anew, as none can be made to leave such a loop.
+            what, text, _ = ENDLESS[0]
+            path = program(text)
             for _ in range(3):
                 judged(what, (65,), ("took more than 5 s",), "run", path, *where, "--arg", "x=1", "--timeout", "5")
             done = others.done
