@@ -128,7 +128,9 @@ bool fuse_refers(const rewrite *r, const loom_lop *o, uint32_t result) {
         work += fuse_work_of(e);
         if (is_arithmetic(e)) arithmetic += fuse_work_of(e);
         if (e->kind != LOOM_LX_LOAD) continue;
-        if (!(axes & ~covered_axes(r, &r->l->args[e->first_arg], r->l->values[e->aux].n_axes))) return false;
+        uint32_t n = r->l->values[e->aux].n_axes;
+        const loom_lexpr_id *index = n ? &r->l->args[e->first_arg] : NULL;
+        if (!(axes & ~covered_axes(r, index, n))) return false;
     }
     return (axes & (axes - 1)) && work <= REFERENCE && arithmetic <= TRIVIAL;
 }
