@@ -108,17 +108,10 @@ loom_lblock_id b_neutral(builder *b, loom_dtype dtype, double value) {
 }
 
 static loom_lop empty_op(loom_lop_kind kind, const loom_axis_id *axes) {
-    return (loom_lop){.kind = kind,
-                      .n_axes = length(axes),
-                      .axes = axes,
-                      .body = LOOM_NONE,
-                      .combine = LOOM_NONE,
-                      .ne = LOOM_NONE,
-                      .output = LOOM_NONE,
-                      .counter = LOOM_NONE,
-                      .test = LOOM_NONE,
-                      .site = LOOM_NONE,
-                      .builtin = LOOM_PRIM_COUNT};
+    loom_lop op = loom_lifted_empty(kind);
+    op.n_axes = length(axes);
+    op.axes = axes;
+    return op;
 }
 
 loom_axis_id b_segments(builder *b, loom_lvalue_id lengths, const loom_axis_id *axes) {

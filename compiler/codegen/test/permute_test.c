@@ -7,20 +7,14 @@
 
 static loom_lop permute_op(const loom_axis_id *axes, uint32_t n_axes, loom_lblock_id body, loom_lblock_id combine,
                            uint32_t rank, const loom_axis_id *target) {
-    return (loom_lop){.kind = LOOM_LO_PERMUTE,
-                      .n_axes = n_axes,
-                      .axes = axes,
-                      .body = body,
-                      .combine = combine,
-                      .ne = LOOM_NONE,
-                      .rank = rank,
-                      .n_target_axes = rank,
-                      .target_axes = target,
-                      .output = LOOM_NONE,
-                      .counter = LOOM_NONE,
-                      .test = LOOM_NONE,
-                      .site = LOOM_NONE,
-                      .builtin = LOOM_PRIM_COUNT};
+    loom_lop op = loom_lifted_empty(LOOM_LO_PERMUTE);
+    op.n_axes = n_axes;
+    op.axes = axes;
+    op.body = body;
+    op.combine = combine;
+    op.rank = op.n_target_axes = rank;
+    op.target_axes = target;
+    return op;
 }
 
 enum {

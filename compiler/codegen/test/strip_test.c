@@ -72,18 +72,6 @@ LOOM_TEST(strip, convolution_flat) {
     check_convolution(LOOM_SCHEDULE_FLAT);
 }
 
-static loom_lop bare(loom_lop_kind kind) {
-    return (loom_lop){.kind = kind,
-                      .body = LOOM_NONE,
-                      .combine = LOOM_NONE,
-                      .ne = LOOM_NONE,
-                      .output = LOOM_NONE,
-                      .counter = LOOM_NONE,
-                      .test = LOOM_NONE,
-                      .site = LOOM_NONE,
-                      .builtin = LOOM_PRIM_COUNT};
-}
-
 static void check_scan(loom_scan_kind kind, uint32_t position) {
     builder b = b_open(LOOM_STAGE_TRAVERSAL);
     loom_axis_id n = b_chunk(&b), s = b_const(&b, M), t = b_const(&b, 3);
@@ -91,7 +79,7 @@ static void check_scan(loom_scan_kind kind, uint32_t position) {
                    out[2] = {b_made(&b, LOOM_F64, "scan", AXES(n, s, t))};
     out[1] = position == 2 ? b_made(&b, LOOM_F64, "total", AXES(n, s)) : b_made(&b, LOOM_F64, "total", AXES(n, t));
     b_begin(&b);
-    loom_lop op = bare(LOOM_LO_SCAN);
+    loom_lop op = loom_lifted_empty(LOOM_LO_SCAN);
     op.body = b_end(&b, 0, NULL, RESULTS(LOAD(&b, xs, b_axis(&b, 0), b_axis(&b, 1), b_axis(&b, 2))));
     op.combine = b_operator(&b, LOOM_PRIM_ADD, LOOM_F64);
     op.ne = b_neutral(&b, LOOM_F64, 0);
@@ -148,7 +136,7 @@ LOOM_TEST(control, loop_with_count) {
                    result[2] = {b_made(&b, LOOM_I64, "ra", AXES(n)), b_made(&b, LOOM_I64, "rb", AXES(n))};
     b_begin(&b);
     loom_lexpr_id i = b_axis(&b, 0);
-    loom_lop add = bare(LOOM_LO_COMPUTE);
+    loom_lop add = loom_lifted_empty(LOOM_LO_COMPUTE);
     add.body = b_end(&b, 0, NULL, RESULTS(b_prim(&b, LOOM_PRIM_ADD, LOAD(&b, state[0], i), LOAD(&b, state[1], i))));
     add.n_axes = 1;
     add.axes = AXES(n);
@@ -156,7 +144,7 @@ LOOM_TEST(control, loop_with_count) {
     add.results = &sum;
     add.inner = true;
     loom_lop_id first = loom_lifted_op(b.l, add);
-    loom_lop loop = bare(LOOM_LO_LOOP);
+    loom_lop loop = loom_lifted_empty(LOOM_LO_LOOP);
     loop.inner_first = first;
     loop.inner_end = first + 1;
     loop.n_args = 1;
@@ -207,7 +195,7 @@ LOOM_TEST(control, loop_reads_its_start) {
     loom_lop_id first = b_compute(
         &b, AXES(n), b_end(&b, 0, NULL, RESULTS(b_prim(&b, LOOM_PRIM_ADD, LOAD(&b, state, i), LOAD(&b, start, i)))), 1,
         &sum);
-    loom_lop loop = bare(LOOM_LO_LOOP);
+    loom_lop loop = loom_lifted_empty(LOOM_LO_LOOP);
     loop.inner_first = first;
     loop.inner_end = first + 1;
     loop.n_args = 1;
@@ -245,7 +233,7 @@ LOOM_TEST(control, loop_with_test_and_branch) {
     b_begin(&b);
     b_compute(&b, NO_AXES, b_end(&b, 0, NULL, RESULTS(b_prim(&b, LOOM_PRIM_MUL, LOAD0(&b, state), b_i64(&b, 2)))), 1,
               &twice);
-    loom_lop loop = bare(LOOM_LO_LOOP);
+    loom_lop loop = loom_lifted_empty(LOOM_LO_LOOP);
     loop.inner_first = first;
     loop.inner_end = first + 2;
     loop.n_states = loop.n_results = 1;
@@ -262,7 +250,7 @@ LOOM_TEST(control, loop_with_test_and_branch) {
     first =
         b_compute(&b, NO_AXES, b_end(&b, 0, NULL, RESULTS(b_prim(&b, LOOM_PRIM_SUB, LOAD0(&b, grown), b_i64(&b, 100)))),
                   1, &less);
-    loom_lop branch = bare(LOOM_LO_IF);
+    loom_lop branch = loom_lifted_empty(LOOM_LO_IF);
     branch.inner_first = first;
     branch.inner_end = branch.else_first = branch.else_end = first + 1;
     branch.n_args = branch.n_results = 1;

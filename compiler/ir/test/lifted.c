@@ -14,17 +14,10 @@ static loom_lexpr expr(loom_lexpr_kind kind, loom_dtype t, uint32_t aux) {
 }
 
 static loom_lop operation(loom_lop_kind kind, const loom_axis_id *axes, uint32_t n) {
-    return (loom_lop){.kind = kind,
-                      .axes = axes,
-                      .n_axes = n,
-                      .body = LOOM_NONE,
-                      .combine = LOOM_NONE,
-                      .ne = LOOM_NONE,
-                      .output = LOOM_NONE,
-                      .counter = LOOM_NONE,
-                      .test = LOOM_NONE,
-                      .site = LOOM_NONE,
-                      .builtin = LOOM_PRIM_COUNT};
+    loom_lop op = loom_lifted_empty(kind);
+    op.axes = axes;
+    op.n_axes = n;
+    return op;
 }
 
 static loom_lblock_id plus_block(loom_lifted *l) {
@@ -196,17 +189,10 @@ static shrinking make_shrinking(void) {
     initial[0] = constant_over(l, 0, NULL, false);
     loom_axis_id axis = as_many_as(l, initial[0]), nine = loom_lifted_const_axis(l, 9);
     initial[1] = constant_over(l, 1, &axis, false);
-    loom_lop op = {.kind = LOOM_LO_LOOP,
-                   .n_args = 1,
-                   .args = initial,
-                   .body = LOOM_NONE,
-                   .combine = LOOM_NONE,
-                   .ne = LOOM_NONE,
-                   .output = LOOM_NONE,
-                   .counter = LOOM_NONE,
-                   .test = LOOM_NONE,
-                   .site = LOOM_NONE,
-                   .inner_first = l->n_ops};
+    loom_lop op = loom_lifted_empty(LOOM_LO_LOOP);
+    op.n_args = 1;
+    op.args = initial;
+    op.inner_first = l->n_ops;
     state[0] = i64_over(l, LOOM_LV_STATE, 0, NULL);
     s.turning = as_many_as(l, state[0]);
     state[1] = i64_over(l, LOOM_LV_STATE, 1, &s.turning);

@@ -288,21 +288,14 @@ static loom_lvalue_id value_like(slicer *s, loom_lvalue_id id, loom_lsource sour
 
 static loom_lop compute_over(const loom_lop *like, uint32_t without, loom_lblock_id body, uint32_t n,
                              const loom_lvalue_id *results) {
-    return (loom_lop){.kind = LOOM_LO_COMPUTE,
-                      .node = LOOM_NONE,
-                      .n_axes = like->n_axes - without,
-                      .axes = without ? like->axes + without : like->axes,
-                      .body = body,
-                      .combine = LOOM_NONE,
-                      .ne = LOOM_NONE,
-                      .n_results = n,
-                      .results = results,
-                      .output = LOOM_NONE,
-                      .builtin = LOOM_PRIM_COUNT,
-                      .counter = LOOM_NONE,
-                      .test = LOOM_NONE,
-                      .site = LOOM_NONE,
-                      .span = like->span};
+    loom_lop op = loom_lifted_empty(LOOM_LO_COMPUTE);
+    op.n_axes = like->n_axes - without;
+    op.axes = without ? like->axes + without : like->axes;
+    op.body = body;
+    op.n_results = n;
+    op.results = results;
+    op.span = like->span;
+    return op;
 }
 
 /* A transform's argument from outside of the group: its slice is copied, for a transform takes whole values. */

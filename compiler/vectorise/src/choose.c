@@ -18,9 +18,7 @@ static bool at_element(vec *v, const leaf *x, loom_lexpr_id *e) {
 }
 
 static bool selected(vec *v, loom_lexpr_id args[3], val *result) {
-    leaf *at;
-    *result = vec_leaves_of(v, 1, &at);
-    at[0] = vec_expr_leaf(v, vec_x_prim(v, LOOM_PRIM_SELECT, LOOM_I64, args, LOOM_NONE));
+    *result = vec_one(v, vec_x_prim(v, LOOM_PRIM_SELECT, LOOM_I64, args, LOOM_NONE));
     return true;
 }
 

@@ -159,32 +159,15 @@ typedef struct loop_build {
     bool grown;
 } loop_build;
 
-typedef struct guarded_test {
-    val test;
-    uint64_t guard;
-} guarded_test;
-
-static bool build_test(vec *v, void *argument, val *result) {
-    guarded_test *g = argument;
-    loom_lexpr_id e;
-    leaf *at;
-    if (!vec_to_expr(v, &g->test.at[0], &e)) return false;
-    *result = vec_leaves_of(v, 1, &at);
-    at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_AND, vec_guard_condition(v, g->guard, 0), e));
-    return true;
-}
-
 /* Under a map that may be empty, a loop that names no axis of it must not turn at all. */
 static bool loop_test(vec *v, loop_build *b, val *states) {
-    guarded_test g;
-    if (!vec_lift_body(v, loom_node_body(v->p, b->node, 0), states, b->frame, &g.test)) return false;
-    if (vec_level_mask(v, &g.test.at[0])) return vec_refuse(v, b->node, "a loop whose test differs between elements");
+    val made;
+    if (!vec_lift_body(v, loom_node_body(v->p, b->node, 0), states, b->frame, &made)) return false;
+    leaf test = made.at[0];
+    if (vec_level_mask(v, &test)) return vec_refuse(v, b->node, "a loop whose test differs between elements");
     uint64_t used = 0;
     for (uint32_t i = 0; i < b->initial.n; i++) used |= b->masks[i];
-    g.guard = vec_unguarded(v, used);
-    if (!vec_guard_is_exact(v, g.guard, 0)) return vec_refuse(v, b->node, VEC_UNLIKE_ROWS);
-    if (g.guard && !vec_emit_compute(v, b->node, build_test, &g, &g.test)) return false;
-    return vec_canonical(v, b->node, &g.test.at[0], 0, &b->test);
+    return vec_guard_flag(v, b->node, used, 0, &test) && vec_canonical(v, b->node, &test, 0, &b->test);
 }
 
 static void new_states(vec *v, loop_build *b, val *states) {

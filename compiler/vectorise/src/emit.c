@@ -115,6 +115,13 @@ leaf vec_expr_leaf(const vec *v, loom_lexpr_id e) {
     return (leaf){.kind = LEAF_EXPR, .dtype = v->l->exprs[e].dtype, .id = e, .site = LOOM_NONE};
 }
 
+val vec_one(vec *v, loom_lexpr_id e) {
+    leaf *at;
+    val x = vec_leaves_of(v, 1, &at);
+    at[0] = vec_expr_leaf(v, e);
+    return x;
+}
+
 static loom_lexpr_id load(vec *v, const leaf *x) {
     const loom_lvalue *value = &v->l->values[x->id];
     uint32_t n = value->n_axes;
@@ -356,6 +363,29 @@ loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask, uint64_t used) {
     return all;
 }
 
+typedef struct guarded_flag {
+    leaf flag;
+    uint64_t guard, here;
+} guarded_flag;
+
+static bool build_guarded_flag(vec *v, void *argument, val *result) {
+    guarded_flag *g = argument;
+    loom_lexpr_id e;
+    if (!vec_to_expr(v, &g->flag, &e)) return false;
+    *result = vec_one(v, vec_x_prim2(v, LOOM_PRIM_AND, vec_guard_condition(v, g->guard, g->here), e));
+    return true;
+}
+
+bool vec_guard_flag(vec *v, const loom_node *n, uint64_t used, uint64_t here, leaf *flag) {
+    guarded_flag g = {*flag, vec_unguarded(v, used), here};
+    val guarded;
+    if (!g.guard) return true;
+    if (!vec_guard_is_exact(v, g.guard, here)) return vec_refuse(v, n, VEC_UNLIKE_ROWS);
+    if (!vec_emit_compute(v, n, build_guarded_flag, &g, &guarded)) return false;
+    *flag = guarded.at[0];
+    return true;
+}
+
 typedef struct piece {
     builder build;
     void *argument;
@@ -378,11 +408,9 @@ static bool same_own(const vec *v, uint32_t n_own, const extent *own, uint32_t n
 }
 
 static bool length_below(vec *v, const piece *p, val *element) {
-    leaf *at;
     extent e = element->at[0].own[0];
     if (vec_is_unknown(e)) return vec_refuse(v, p->node, "an inner extent that is not known here");
-    *element = vec_leaves_of(v, 1, &at);
-    at[0] = vec_expr_leaf(v, vec_x_extent(v, e));
+    *element = vec_one(v, vec_x_extent(v, e));
     return true;
 }
 
@@ -462,20 +490,13 @@ static loom_node_id number_of(const vec *v, const loom_node *n) {
 }
 
 loom_lop vec_plain_op(const vec *v, const loom_node *n, loom_lop_kind kind, const op_axes *axes) {
-    return (loom_lop){.kind = kind,
-                      .n_axes = axes->n,
-                      .axes = axes->axis,
-                      .body = LOOM_NONE,
-                      .combine = LOOM_NONE,
-                      .ne = LOOM_NONE,
-                      .output = LOOM_NONE,
-                      .builtin = LOOM_PRIM_COUNT,
-                      .counter = LOOM_NONE,
-                      .test = LOOM_NONE,
-                      .site = LOOM_NONE,
-                      .span = n ? n->span : (loom_span){0},
-                      .node = number_of(v, n),
-                      .inner = v->inner_depth > 0};
+    loom_lop op = loom_lifted_empty(kind);
+    op.n_axes = axes->n;
+    op.axes = axes->axis;
+    op.span = n ? n->span : (loom_span){0};
+    op.node = number_of(v, n);
+    op.inner = v->inner_depth > 0;
+    return op;
 }
 
 loom_lvalue_id vec_new_value(vec *v, const loom_node *n, loom_dtype t, const op_axes *axes) {

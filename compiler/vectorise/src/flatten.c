@@ -12,9 +12,7 @@ typedef struct row_length {
 
 static bool build_length(vec *v, void *argument, val *result) {
     const row_length *r = argument;
-    leaf *at;
-    *result = vec_leaves_of(v, 1, &at);
-    at[0] = vec_expr_leaf(v, vec_x_extent(v, r->row));
+    *result = vec_one(v, vec_x_extent(v, r->row));
     return true;
 }
 

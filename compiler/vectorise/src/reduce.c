@@ -453,9 +453,7 @@ static bool reduce_groups(vec *v, frame *f, reduction *r, leaf *out, leaf *total
 }
 
 static bool build_some(vec *v, void *argument, val *result) {
-    leaf *at;
-    *result = vec_leaves_of(v, 1, &at);
-    at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_GT, vec_x_extent(v, *(extent *)argument), vec_x_int(v, 0)));
+    *result = vec_one(v, vec_x_prim2(v, LOOM_PRIM_GT, vec_x_extent(v, *(extent *)argument), vec_x_int(v, 0)));
     return true;
 }
 

@@ -26,24 +26,17 @@ typedef struct split {
     side sides[2];
 } split;
 
-static bool build_other(vec *v, void *argument, val *result) {
-    const leaf *place = argument;
-    leaf *at, here = vec_bind_level(v, place, v->depth - 1);
-    loom_lexpr_id e;
-    if (!vec_to_expr(v, &here, &e)) return false;
-    *result = vec_leaves_of(v, 1, &at);
-    at[0] = vec_expr_leaf(v, vec_x_prim2(v, LOOM_PRIM_SUB, vec_x_axis(v, v->depth - 1), e));
-    return true;
-}
-
 /* Places of the points that the flags do not choose. */
 static bool other_places(vec *v, const loom_node *n, extent all, const leaf *place, leaf *other) {
     uint32_t level = v->depth;
-    leaf from = *place;
-    val made;
-    bool ok = vec_push_level(v, n, all) && vec_emit_compute(v, n, build_other, &from, &made);
+    leaf made;
+    bool ok = vec_push_level(v, n, all);
+    if (ok) {
+        leaf here = vec_bind_level(v, place, level), index = vec_axis_leaf(v->levels[level].axis, level);
+        ok = vec_scalar_prim(v, n, LOOM_PRIM_SUB, &index, &here, &made);
+    }
     v->depth = level;
-    if (ok) *other = vec_unbind_level(v, &made.at[0], level, all);
+    if (ok) *other = vec_unbind_level(v, &made, level, all);
     return ok;
 }
 

@@ -296,6 +296,7 @@ loom_lexpr_id vec_x_check(vec *v, loom_lexpr_id condition, loom_lexpr_id value, 
 loom_lexpr_id vec_x_result(vec *v, loom_lexpr_id of, loom_dtype t, uint32_t i, uint32_t n);
 bool vec_to_expr(vec *v, const leaf *x, loom_lexpr_id *e); /* a scalar leaf */
 leaf vec_expr_leaf(const vec *v, loom_lexpr_id e);
+val vec_one(vec *v, loom_lexpr_id e); /* that leaf alone */
 typedef struct open_block {
     loom_lexpr_id first;
 } open_block;
@@ -323,6 +324,9 @@ bool vec_read_all(vec *v, const loom_node *n, const leaf *x, uint64_t mask, loom
 bool vec_chunk_among(const vec *v, const extent *own, uint32_t n);
 bool vec_emit_check(vec *v, const loom_node *n, builder build, void *argument, loom_trap_text text);
 /* Levels of the context that are not in `used` and may be empty; and the condition that none of them is. */
+/* Of a flag over the levels `here`: it holds only where those that may be empty, but for what `used` has to do with,
+ * are not. */
+bool vec_guard_flag(vec *v, const loom_node *n, uint64_t used, uint64_t here, leaf *flag);
 uint64_t vec_unguarded(const vec *v, uint64_t used);
 loom_lexpr_id vec_guard_condition(vec *v, uint64_t mask, uint64_t used);
 /* Whether that condition says of rows that differ in length too what it should. */

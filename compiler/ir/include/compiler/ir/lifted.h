@@ -261,6 +261,19 @@ loom_lblock_id loom_lifted_block(loom_lifted *l, loom_lexpr_id first, uint32_t n
                                  uint32_t n_results, const loom_lexpr_id *results);
 loom_lop_id loom_lifted_op(loom_lifted *l,
                            loom_lop op); /* sets `op` of its results; blocks that it has not are LOOM_NONE */
+/* An operation of the kind with nothing in it: to be filled, and added by loom_lifted_op. */
+static inline loom_lop loom_lifted_empty(loom_lop_kind kind) {
+    return (loom_lop){.kind = kind,
+                      .body = LOOM_NONE,
+                      .combine = LOOM_NONE,
+                      .ne = LOOM_NONE,
+                      .output = LOOM_NONE,
+                      .builtin = LOOM_PRIM_COUNT,
+                      .counter = LOOM_NONE,
+                      .test = LOOM_NONE,
+                      .site = LOOM_NONE,
+                      .node = LOOM_NONE};
+}
 loom_lsite_id loom_lifted_site(loom_lifted *l, loom_span span, const char *format, const char *hint);
 static inline loom_lexpr_id loom_lifted_arg(const loom_lifted *l, const loom_lexpr *e, uint32_t i) {
     return l->args[e->first_arg + i];
