@@ -146,3 +146,12 @@ jmp_buf *loom_arena_set_guard(loom_arena *arena, jmp_buf *guard) {
     arena->guard = guard;
     return previous;
 }
+
+loom_status *loom_arena_guarded(loom_arena *arena, loom_status *(*f)(void *context), void *context,
+                                const char *message) {
+    jmp_buf guard;
+    jmp_buf *outer = loom_arena_set_guard(arena, &guard);
+    loom_status *status = setjmp(guard) ? loom_error(LOOM_E_LIMIT, "%s", message) : f(context);
+    loom_arena_set_guard(arena, outer);
+    return status;
+}

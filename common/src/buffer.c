@@ -91,6 +91,14 @@ char *loom_xprintf(const char *format, ...) {
     return text;
 }
 
+const char *loom_bytes_text(double bytes, char text[32]) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) bytes /= 1024;
+    snprintf(text, 32, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    return text;
+}
+
 char *loom_printable(char *text) {
     for (unsigned char *c = (unsigned char *)text; c && *c; c++) {
         bool c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;

@@ -99,22 +99,15 @@ static char *text_of(const loom_client_program *p, const profile_line *l) {
     return loom_xstrdup("");
 }
 
-static void print_bytes(double bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    size_t unit = 0;
-    for (; bytes >= 1000 && unit + 1 < sizeof units / sizeof *units; unit++) bytes /= 1024;
-    printf(unit ? "%7.1f %-3s" : "%7.0f %-3s", bytes, units[unit]);
-}
-
 static void print_table(const loom_client_program *program, const profile *p, const loom_job_result *job) {
     printf("%10s  %6s  %8s  %11s  %13s  %s\n", "seconds", "share", "calls", "bytes", "bytes/s", "line");
     for (size_t i = 0; i < p->n; i++) {
         const profile_line *l = &p->lines[i];
-        char *text = text_of(program, l);
-        printf("%10.6f  %4.1f %%  %8" PRIu64 "  ", l->seconds, share(l->seconds, p->seconds), l->calls);
-        print_bytes((double)l->bytes);
-        printf("  ");
-        print_bytes(l->seconds > 0 ? (double)l->bytes / l->seconds : 0);
+        char *text = text_of(program, l), bytes[32], rate[32];
+        loom_bytes_text((double)l->bytes, bytes);
+        loom_bytes_text(l->seconds > 0 ? (double)l->bytes / l->seconds : 0, rate);
+        printf("%10.6f  %4.1f %%  %8" PRIu64 "  %11s  %11s", l->seconds, share(l->seconds, p->seconds), l->calls, bytes,
+               rate);
         if (l->line)
             printf("/s  %.*s:%" PRIu32 "  %s\n", (int)l->length, l->file, l->line, text);
         else

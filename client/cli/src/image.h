@@ -76,8 +76,6 @@ LOOM_MUST_USE loom_status *image_parse_scale(const char *text, double *radians);
  * job may still find memory out: its error gets a note of how much is enough. */
 LOOM_MUST_USE loom_status *image_check_memory(const image_request *request);
 loom_status *image_note_memory(const image_request *request, loom_status *status);
-/* "24.0 GiB"; in one of eight static buffers. */
-const char *image_bytes_text(double bytes);
 
 /* The same as image_parse_scale for another option, named in errors. */
 LOOM_MUST_USE loom_status *image_parse_angle(const char *option, const char *text, double *radians);

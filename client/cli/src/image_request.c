@@ -27,9 +27,9 @@ loom_status *image_parse_size(const char *text, int64_t *nx, int64_t *ny) {
     if (*at) return bad_size(text, "an image size is a number of pixels");
     if (x < 1 || y < 1) return bad_size(text, "an image has at least one pixel a side");
     if (x > CLI_MAX_IMAGE_SIDE || y > CLI_MAX_IMAGE_SIDE) {
-        double bytes = 8.0 * (double)x * (double)y;
+        char bytes[32];
         return loom_error(LOOM_E_USAGE, "--size %s: such an image needs at least %s of memory; the largest side is %d",
-                          text, image_bytes_text(bytes), CLI_MAX_IMAGE_SIDE);
+                          text, loom_bytes_text(8.0 * (double)x * (double)y, bytes), CLI_MAX_IMAGE_SIDE);
     }
     *nx = x;
     *ny = y;
@@ -69,17 +69,6 @@ loom_status *image_parse_scale(const char *text, double *radians) {
 }
 
 /* ---- memory ---- */
-
-const char *image_bytes_text(double bytes) {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    static char room[8][32];
-    static unsigned next;
-    char *text = room[next++ % 8];
-    size_t u = 0;
-    for (; bytes >= 1024 && u + 1 < sizeof units / sizeof *units; u++) bytes /= 1024;
-    snprintf(text, sizeof room[0], u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
-    return text;
-}
 
 /* What the arrays of one plane of an image take on its worker, in bytes, as client/programs/image.weft makes them. */
 typedef struct plane_memory {
@@ -139,11 +128,12 @@ static double result_bytes(const image_request *r) {
 }
 
 static loom_status *too_little(const image_request *r, double needed, double there, const char *where) {
-    char mib[32];
+    char mib[32], more[32], have[32];
     snprintf(mib, sizeof mib, "%.0f MiB", whole_mib(needed));
-    return loom_error(
-        LOOM_E_MEMORY, "--size %s: an image of %" PRId64 " x %" PRId64 " pixels needs at least %s of memory%s %s",
-        r->size_text, r->nx, r->ny, needed < 0x1p34 ? mib : image_bytes_text(needed), where, image_bytes_text(there));
+    return loom_error(LOOM_E_MEMORY,
+                      "--size %s: an image of %" PRId64 " x %" PRId64 " pixels needs at least %s of memory%s %s",
+                      r->size_text, r->nx, r->ny, needed < 0x1p34 ? mib : loom_bytes_text(needed, more), where,
+                      loom_bytes_text(there, have));
 }
 
 loom_status *image_note_memory(const image_request *r, loom_status *status) {

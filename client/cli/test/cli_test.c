@@ -90,7 +90,8 @@ LOOM_TEST(image, memory) {
     LOOM_FAILS(image_check_memory(&r), LOOM_E_MEMORY);
     r.where.connect = "ipc:///x";
     LOOM_FAILS(image_check_memory(&r), LOOM_E_MEMORY);
-    LOOM_CHECK_STR(image_bytes_text(1536), "1.5 KiB");
+    char text[32];
+    LOOM_CHECK_STR(loom_bytes_text(1536, text), "1.5 KiB");
 }
 
 /* With a daemon the workers' memory is not asked for, that for all planes here is. */

@@ -31,6 +31,9 @@ size_t loom_arena_used(const loom_arena *arena);
 
 /* Where exhaustion lands. Returns the previous guard, to be put back. */
 jmp_buf *loom_arena_set_guard(loom_arena *arena, jmp_buf *guard);
+/* What f gives; where the arena is exhausted in it, LOOM_E_LIMIT with this message. */
+LOOM_MUST_USE loom_status *loom_arena_guarded(loom_arena *arena, loom_status *(*f)(void *context), void *context,
+                                              const char *message);
 
 #define LOOM_NEW(arena, type)              ((type *)loom_arena_alloc((arena), sizeof(type)))
 #define LOOM_NEW_ARRAY(arena, type, count) ((type *)loom_arena_array((arena), (count), sizeof(type)))

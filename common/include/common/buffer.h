@@ -24,6 +24,9 @@ void *loom_xrealloc(void *old, size_t bytes);
 char *loom_xstrdup(const char *text);
 char *loom_xprintf(const char *format, ...) LOOM_PRINTF(1, 2);
 
+/* "24.0 GiB" into text, and that. */
+const char *loom_bytes_text(double bytes, char text[32]);
+
 /* Names in files and messages of peers are anybody's: control characters (C0 but line ends and tabs, DEL, and C1 as
  * UTF-8 has it) become '?', in place, so that they cannot steer the terminal that shows them. Returns `text`, which may
  * be NULL.

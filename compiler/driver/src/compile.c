@@ -146,7 +146,7 @@ static loom_status *make_stage(loom_arena *arena, const loom_compile_request *r,
 
 /* `cache` is where the caller finds an entry that is locked, also when memory ran out on the way. */
 static loom_status *compile_stage(loom_arena *arena, const loom_compile_request *r, loom_compile_reply *reply,
-                                  loom_cache *volatile *cache) {
+                                  loom_cache **cache) {
     stage_input in;
     LOOM_TRY(decode_stage(arena, r, &in));
     if (in.stage->kind == LOOM_STAGE_WHOLE) {
@@ -167,21 +167,25 @@ static loom_status *compile_stage(loom_arena *arena, const loom_compile_request 
     return status;
 }
 
+typedef struct compiling {
+    loom_arena *arena;
+    const loom_compile_request *request;
+    loom_compile_reply *reply;
+    loom_cache *cache;
+} compiling;
+
+static loom_status *compile(void *context) {
+    compiling *c = context;
+    return c->request->what == LOOM_COMPILE_GRAPH ? compile_graph(c->arena, c->request, c->reply)
+                                                  : compile_stage(c->arena, c->request, c->reply, &c->cache);
+}
+
 void loom_driver_compile(loom_arena *arena, const loom_compile_request *request, loom_compile_reply *reply) {
     double start = loom_seconds();
     *reply = (loom_compile_reply){.error = NULL};
-    loom_status *status;
-    loom_cache *volatile cache = NULL;
-    jmp_buf guard;
-    jmp_buf *outer = loom_arena_set_guard(arena, &guard);
-    if (setjmp(guard)) {
-        status = loom_error(LOOM_E_LIMIT, "the program needs more memory to compile than the compiler may use");
-    } else {
-        status = request->what == LOOM_COMPILE_GRAPH ? compile_graph(arena, request, reply)
-                                                     : compile_stage(arena, request, reply, &cache);
-    }
-    loom_arena_set_guard(arena, outer);
-    loom_cache_close(cache);
+    compiling c = {arena, request, reply, NULL};
+    loom_status *status = loom_arena_guarded(arena, compile, &c, LOOM_COMPILE_EXHAUSTED);
+    loom_cache_close(c.cache);
     if (status) *reply = (loom_compile_reply){.error = status};
     reply->seconds = loom_seconds() - start;
 }

@@ -9,7 +9,6 @@
 #include "common/signals.h"
 #include "compiler/driver/driver.h"
 #include <errno.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -117,18 +116,16 @@ static loom_status *serve_one(void) {
 
 /* ---- explain ---- */
 
-static loom_status *explain_within(loom_arena *arena, const loom_explain_request *request,
-                                   loom_diagnostics *diagnostics, FILE *to) {
-    jmp_buf guard;
-    jmp_buf *outer = loom_arena_set_guard(arena, &guard);
-    loom_status *status;
-    if (setjmp(guard)) {
-        status = loom_error(LOOM_E_LIMIT, "the program needs more memory to compile than the compiler may use");
-    } else {
-        status = loom_driver_explain(arena, request, diagnostics, to);
-    }
-    loom_arena_set_guard(arena, outer);
-    return status;
+typedef struct explaining {
+    loom_arena *arena;
+    const loom_explain_request *request;
+    loom_diagnostics *diagnostics;
+    FILE *to;
+} explaining;
+
+static loom_status *explain_one(void *context) {
+    const explaining *x = context;
+    return loom_driver_explain(x->arena, x->request, x->diagnostics, x->to);
 }
 
 /* What is asked for; files and their texts are filled in. */
@@ -148,7 +145,8 @@ static loom_status *explain_files(loom_explain_request *request, const char *con
     }
     request->files = files;
     request->n_files = (size_t)n;
-    if (!status) status = explain_within(arena, request, &diagnostics, to);
+    explaining x = {arena, request, &diagnostics, to};
+    if (!status) status = loom_arena_guarded(arena, explain_one, &x, LOOM_COMPILE_EXHAUSTED);
     loom_diagnostics_print(&diagnostics, files, (size_t)n, stderr);
     loom_arena_destroy(arena);
     return status;

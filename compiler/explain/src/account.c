@@ -249,7 +249,7 @@ static loom_status *make(void *context) {
 loom_status *loom_account_make(loom_arena *arena, const loom_program *program, const char *entry,
                                const loom_lifting_sizes *sizes, loom_account **account) {
     accounting a = {.arena = arena, .program = program, .entry = entry, .sizes = *sizes};
-    LOOM_TRY(explain_guarded(arena, make, &a));
+    LOOM_TRY(loom_arena_guarded(arena, make, &a, LOOM_COMPILE_EXHAUSTED));
     *account = a.account;
     return NULL;
 }

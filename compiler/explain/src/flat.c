@@ -2,19 +2,6 @@
 #include "compiler/schedule/reads.h"
 #include "compiler/stage/stage.h"
 
-loom_status *explain_guarded(loom_arena *arena, loom_status *(*f)(void *context), void *context) {
-    jmp_buf guard;
-    jmp_buf *outer = loom_arena_set_guard(arena, &guard);
-    loom_status *status;
-    if (setjmp(guard)) {
-        status = loom_error(LOOM_E_LIMIT, "the program needs more memory to compile than the compiler may use");
-    } else {
-        status = f(context);
-    }
-    loom_arena_set_guard(arena, outer);
-    return status;
-}
-
 loom_status *explain_split(loom_arena *arena, const loom_program *program, const char *name, explain_stages *stages) {
     const loom_function *entry = loom_program_entry(program, name);
     if (!entry) return loom_error(LOOM_E_USAGE, "the program has no entry %s", name ? name : "main");

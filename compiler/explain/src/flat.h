@@ -4,9 +4,6 @@
 
 #include "compiler/explain/explain.h"
 
-/* Calls `f` with the arena guarded: exhaustion is an error. */
-LOOM_MUST_USE loom_status *explain_guarded(loom_arena *arena, loom_status *(*f)(void *context), void *context);
-
 /* A program cut into stages, nothing of its arguments known. */
 typedef struct explain_stages {
     loom_program *staged;

@@ -100,7 +100,7 @@ static loom_status *count(void *context) {
 loom_status *loom_steps_count(loom_arena *arena, const loom_program *program, const char *entry, loom_lift lift,
                               int64_t extent, loom_steps *steps) {
     counting c = {arena, program, entry, lift, extent, steps};
-    return explain_guarded(arena, count, &c);
+    return loom_arena_guarded(arena, count, &c, LOOM_COMPILE_EXHAUSTED);
 }
 
 loom_status *loom_steps_print(loom_arena *arena, const loom_program *program, const char *entry, int64_t extent,

@@ -195,12 +195,12 @@ static loom_status *choose_length(loom_run *run, loom_value *const *streams, boo
     }
     if (need > have) {
         char text[4][32];
-        return loom_status_note(loom_error(LOOM_E_MEMORY,
-                                           "one element of %s needs %s of buffers; %s of the worker's %s are free",
-                                           run->stage->label ? run->stage->label : "the stage",
-                                           loom_memory_text(need, text[0]), loom_memory_text(have, text[1]),
-                                           loom_memory_text(loom_memory_budget(run->executor->memory), text[2])),
-                                "hint: give the worker more memory (--memory)");
+        return loom_status_note(
+            loom_error(LOOM_E_MEMORY, "one element of %s needs %s of buffers; %s of the worker's %s are free",
+                       run->stage->label ? run->stage->label : "the stage", loom_bytes_text((double)need, text[0]),
+                       loom_bytes_text((double)have, text[1]),
+                       loom_bytes_text((double)loom_memory_budget(run->executor->memory), text[2])),
+            "hint: give the worker more memory (--memory)");
     }
     *length = n;
     return NULL;
@@ -233,9 +233,10 @@ static loom_status *refuse_if_too_large(loom_run *run) {
     return loom_status_note(
         loom_error(LOOM_E_MEMORY, "%s needs %s (accumulators %s, buffers %s at least); the worker has %s free",
                    run->stage->label ? run->stage->label : "the stage",
-                   loom_memory_text(accumulators > UINT64_MAX - buffers ? UINT64_MAX : accumulators + buffers, text[0]),
-                   loom_memory_text(accumulators, text[1]), loom_memory_text(buffers, text[2]),
-                   loom_memory_text(have, text[3])),
+                   loom_bytes_text((double)(accumulators > UINT64_MAX - buffers ? UINT64_MAX : accumulators + buffers),
+                                   text[0]),
+                   loom_bytes_text((double)accumulators, text[1]), loom_bytes_text((double)buffers, text[2]),
+                   loom_bytes_text((double)have, text[3])),
         "hint: give the worker more memory (--memory) or make the target smaller");
 }
 

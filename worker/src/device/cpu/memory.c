@@ -75,20 +75,12 @@ static void *map_aligned(uint64_t bytes) {
     return raw + head;
 }
 
-const char *loom_memory_text(uint64_t bytes, char text[32]) {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    int unit = 0;
-    double size = (double)bytes;
-    for (; size >= 1024 && unit < 6; unit++) size /= 1024;
-    snprintf(text, 32, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
-    return text;
-}
-
 static loom_status *too_large(const loom_memory *memory, uint64_t bytes, const char *what) {
     char need[32], used[32], budget[32];
     return loom_status_note(loom_error(LOOM_E_MEMORY, "%s needs %s; %s of the %s that this worker may use are taken",
-                                       what, loom_memory_text(bytes, need), loom_memory_text(memory->used, used),
-                                       loom_memory_text(memory->budget, budget)),
+                                       what, loom_bytes_text((double)bytes, need),
+                                       loom_bytes_text((double)memory->used, used),
+                                       loom_bytes_text((double)memory->budget, budget)),
                             "hint: give the worker more memory (--memory), or make the blocks or the target smaller");
 }
 

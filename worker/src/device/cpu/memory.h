@@ -44,7 +44,5 @@ uint64_t loom_memory_used(const loom_memory *memory); /* in blocks that are out;
                                                        * not count */
 /* What a request of `bytes` is charged. */
 uint64_t loom_memory_rounded(uint64_t bytes);
-/* "1.5 GiB" into text. */
-const char *loom_memory_text(uint64_t bytes, char text[32]);
 
 #endif

@@ -6,6 +6,9 @@
 
 #include "compiler/plan/plan.h"
 
+/* What is said where the arena of a compilation is out. */
+#define LOOM_COMPILE_EXHAUSTED "the program needs more memory to compile than the compiler may use"
+
 typedef enum loom_compile_what {
     LOOM_COMPILE_GRAPH, /* program + entry + known arguments -> staged program and graph */
     LOOM_COMPILE_STAGE, /* staged program + stage + shapes -> plan and object, or "interpret" with a remark */
