@@ -122,17 +122,19 @@ bool fuse_refers(const rewrite *r, const loom_lop *o, uint32_t result) {
     const loom_lblock b = r->l->blocks[o->body];
     const bool *needed = fuse_needed(r, o->body, result);
     uint64_t axes = without_short_rows(r, o, long_axes(r, o, LOOM_NONE)), work = 0, arithmetic = 0;
+    bool loads = false; /* a table that is computed refers to nothing */
     for (loom_lexpr_id i = b.first; i < b.end; i++) {
         const loom_lexpr *e = &r->l->exprs[i];
         if (!needed[i - b.first]) continue;
         work += fuse_work_of(e);
         if (is_arithmetic(e)) arithmetic += fuse_work_of(e);
         if (e->kind != LOOM_LX_LOAD) continue;
+        loads = true;
         uint32_t n = r->l->values[e->aux].n_axes;
         const loom_lexpr_id *index = n ? &r->l->args[e->first_arg] : NULL;
         if (!(axes & ~covered_axes(r, index, n))) return false;
     }
-    return (axes & (axes - 1)) && work <= REFERENCE && arithmetic <= TRIVIAL;
+    return loads && (axes & (axes - 1)) && work <= REFERENCE && arithmetic <= TRIVIAL;
 }
 
 static bool any_held(const rewrite *r, const loom_lop *p) {

@@ -196,6 +196,21 @@ LOOM_TEST(structure, rows_are_referred_to) {
     }
 }
 
+/* What is computed is no row of another: it is computed once, and not for each of those who read it again and again. */
+LOOM_TEST(structure, tables_are_kept) {
+    loom_arena *arena;
+    loom_lifted *l = weft_lifted(
+        &(weft_case){.name = "tables",
+                     .text =
+                         "entry main (n: i64) (is: []i64) : []i64 = let t = generate (n, 20) (\\i j -> (i * 7919 + j "
+                         "* 104729) % 1009 / (1 + (i * j) % 7)) in map (\\q -> loop s = 0 for i < n do s + sum (map (* "
+                         "q) t[i])) is",
+                     .arguments = {"i64 = 9", "i64 9 = 0 1 2 2 1 0 0 2 1"}},
+        &arena);
+    LOOM_CHECK_EQ_INT(largest_result(l), 2);
+    loom_arena_destroy(arena);
+}
+
 /* Elements are taken from where a sort says that they are, without a look at bounds. */
 static uint32_t checked_loads_of(const char *text, const char *argument) {
     loom_arena *arena;
