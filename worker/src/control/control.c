@@ -531,7 +531,9 @@ void loom_control_stop(loom_control *c, const char *why) {
 }
 
 static void on_signal(uv_signal_t *handle, int number) {
-    loom_control_stop(handle->data, strsignal(number));
+    loom_control *c = handle->data;
+    c->anew = false; /* also where that was under way */
+    loom_control_stop(c, strsignal(number));
 }
 
 /* ---- starting ---- */
