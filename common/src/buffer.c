@@ -99,11 +99,28 @@ const char *loom_bytes_text(double bytes, char text[32]) {
     return text;
 }
 
-char *loom_printable(char *text) {
-    for (unsigned char *c = (unsigned char *)text; c && *c; c++) {
-        bool c1 = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
-        if (c1) *c++ = '?';
-        if (c1 || (*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f) *c = '?';
+/* Bytes of the character at `text`; 0: none that can be shown. */
+static size_t character(const char *text, size_t length) {
+    unsigned char c = (unsigned char)text[0];
+    if (c < 0x80) return c >= ' ' && c != 0x7f;
+    size_t n = c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+    if (n == 0 || n > length) return 0;
+    for (size_t i = 1; i < n; i++) {
+        if (((unsigned char)text[i] & 0xC0) != 0x80) return 0;
     }
+    bool control = c == 0xC2 && (unsigned char)text[1] < 0xA0;
+    return control ? 0 : n;
+}
+
+void loom_make_printable(char *text, size_t length) {
+    for (size_t i = 0; i < length;) {
+        size_t n = character(text + i, length - i);
+        if (n == 0 && text[i] != '\n' && text[i] != '\t') text[i] = '?';
+        i += n ? n : 1;
+    }
+}
+
+char *loom_printable(char *text) {
+    if (text) loom_make_printable(text, strlen(text));
     return text;
 }

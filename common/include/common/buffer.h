@@ -27,10 +27,10 @@ char *loom_xprintf(const char *format, ...) LOOM_PRINTF(1, 2);
 /* "24.0 GiB" into text, and that. */
 const char *loom_bytes_text(double bytes, char text[32]);
 
-/* Names in files and messages of peers are anybody's: control characters (C0 but line ends and tabs, DEL, and C1 as
- * UTF-8 has it) become '?', in place, so that they cannot steer the terminal that shows them. Returns `text`, which may
- * be NULL.
- */
-char *loom_printable(char *text);
+/* Names in files, messages of peers and programs are anybody's: control characters (C0 but line ends and tabs, DEL, and
+ * C1 as UTF-8 has it), and what is no UTF-8, become '?', byte by byte and in place, so that they cannot steer the
+ * terminal that shows them. */
+void loom_make_printable(char *text, size_t length);
+char *loom_printable(char *text); /* the same of a string, which may be NULL; returns it */
 
 #endif

@@ -1,5 +1,6 @@
 /* Interned names and the list of diagnostics. */
 #include "context.h"
+#include "common/buffer.h"
 #include "token.h"
 #include <stdarg.h>
 #include <string.h>
@@ -74,25 +75,12 @@ static bool same_place(loom_span a, loom_span b) {
     return a.file == b.file && a.line == b.line && a.column == b.column;
 }
 
-/* Bytes of the character at `text`; 0: none that can be shown. */
-static size_t character(const char *text, size_t length) {
-    unsigned char c = (unsigned char)text[0];
-    if (c < 0x80) return c >= ' ' && c != 0x7f;
-    size_t n = c >= 0xC2 && c < 0xE0 ? 2 : c >= 0xE0 && c < 0xF0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
-    if (n == 0 || n > length) return 0;
-    for (size_t i = 1; i < n; i++) {
-        if (((unsigned char)text[i] & 0xC0) != 0x80) return 0;
-    }
-    bool control = c == 0xC2 && (unsigned char)text[1] < 0xA0;
-    return control ? 0 : n;
-}
-
 void loom_syn_printable(char *text, size_t length) {
-    for (size_t i = 0; i < length;) {
-        size_t n = character(text + i, length - i);
-        if (n == 0) text[i] = text[i] == '\t' ? ' ' : '?';
-        i += n ? n : 1;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\t') text[i] = ' ';
+        if (text[i] == '\n') text[i] = '?';
     }
+    loom_make_printable(text, length);
 }
 
 void loom_syn_message(char text[LOOM_SYN_MAX_MESSAGE], const char *format, va_list arguments) {

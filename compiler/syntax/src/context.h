@@ -49,7 +49,7 @@ void loom_syn_report(syn_context *context, loom_weft_error error, loom_span span
 void loom_syn_vreport(syn_context *context, loom_weft_error error, loom_span span, const char *hint, const char *format,
                       va_list arguments);
 
-/* Makes bytes of a text fit to be shown: what steers a terminal, and what is no UTF-8, becomes `?`, byte by byte. */
+/* Makes bytes of one line of a text fit to be shown: as loom_make_printable, and a tab is a blank. */
 void loom_syn_printable(char *text, size_t length);
 /* Formats a message; where it is too long it ends in dots. */
 #define LOOM_SYN_MAX_MESSAGE 1024
