@@ -112,7 +112,7 @@ loom_status *cli_bench(const cli_call *call) {
         "comes from the cache, and how many elements of its streams and bytes of arrays go by in a second. A first "
         "run, which compiles, is not measured. Results go nowhere. " CLI_ABOUT_ARGUMENTS,
         "  gridloom bench examples/dotp.weft --stream xs=x.npy --stream ys=y.npy --runs 20 --json"};
-    bench b = {.runs = 10};
+    bench b = {.run = CLI_ENTRY_RUN, .runs = 10};
     loom_option options[] = {
         CLI_ENTRY_OPTIONS(b.run),
         CLI_BLOCK_OPTION(b.run),

@@ -167,7 +167,7 @@ loom_status *cli_profile(const cli_call *call) {
         "sizes of the arrays that were read and written, each once for each time. What the compiler has put together "
         "counts for its first line. " CLI_ABOUT_ARGUMENTS,
         "  gridloom profile examples/dotp.weft --stream xs=x.npy --stream ys=y.npy"};
-    cli_entry_run r = {0};
+    cli_entry_run r = CLI_ENTRY_RUN;
     bool json = false;
     loom_option options[] = {CLI_ENTRY_OPTIONS(r),
                              CLI_BLOCK_OPTION(r),

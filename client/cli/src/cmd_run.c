@@ -122,7 +122,7 @@ loom_status *cli_eval(const cli_call *call) {
         "compiler makes. "
         "Scalars of the result print; arrays go to files. " CLI_ABOUT_ARGUMENTS,
         "  gridloom eval examples/dotp.weft --stream xs=x.npy --stream ys=y.npy"};
-    cli_entry_run r = {0};
+    cli_entry_run r = CLI_ENTRY_RUN;
     loom_option options[] = {
         CLI_ENTRY_OPTIONS(r),
         CLI_OUTPUT_OPTION(r),
@@ -171,7 +171,7 @@ loom_status *cli_run(const cli_call *call) {
         "Runs an entry of a Weft program on workers: compiled, by blocks of its streams. "
         "Scalars of the result print; arrays go to files. " CLI_ABOUT_ARGUMENTS,
         "  gridloom run examples/dotp.weft --stream xs=x.npy --stream ys=y.npy --threads 2"};
-    cli_entry_run r = {0};
+    cli_entry_run r = CLI_ENTRY_RUN;
     loom_option options[] = {
         CLI_ENTRY_OPTIONS(r),
         CLI_OUTPUT_OPTION(r),

@@ -11,10 +11,26 @@ void cli_entry_free(cli_entry_run *r) {
     free(r->given.arguments.at);
     free(r->given.streams.at);
     free(r->given.constants.at);
+    free(r->given.observations.at);
     free(r->outputs.at);
 }
 
+/* What is said of observations where there are none would be left out without a word. */
+static loom_status *check_selection(cli_entry_run *r) {
+    cli_selection none = CLI_SELECTION;
+    const cli_selection *s = &r->selection;
+    bool said = s->rows.column || s->rows.field != none.rows.field || s->rows.spw != none.rows.spw ||
+                strcmp(s->channels, none.channels) != 0 || s->time || s->scan != none.scan;
+    if (said && r->given.observations.count == 0) {
+        return loom_error(LOOM_E_USAGE, "--column, --field, --spw, --channels, --time and --scan choose from what "
+                                        "--observation names, and there is none");
+    }
+    r->given.selection = &r->selection.rows;
+    return cli_selection_parse(&r->selection);
+}
+
 loom_status *cli_entry_prepare(cli_entry_run *r, const char **paths, int n) {
+    LOOM_TRY(check_selection(r));
     LOOM_TRY(cli_load(paths, n, &r->program));
     LOOM_TRY(loom_client_entry(r->program, r->entry, &r->function));
     LOOM_TRY(loom_client_outputs_create(r->program->program, r->function, &r->outputs, &r->out));

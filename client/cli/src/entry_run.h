@@ -5,11 +5,13 @@
 #include "cli.h"
 #include "client/binding.h"
 #include "client/output.h"
+#include "selection.h"
 
 typedef struct cli_entry_run {
     /* What the command line says. */
     const char *entry;
     loom_client_given given;
+    cli_selection selection; /* of observations */
     loom_option_list outputs;
     int64_t block;
     cli_where where;
@@ -52,7 +54,20 @@ typedef struct cli_entry_run {
          "NAME.field=FILE.npy",                                                                                        \
          "A field of a stream that is the same in all of its elements.",                                               \
          0,                                                                                                            \
-         0}
+         0},                                                                                                           \
+        {"observation",                                                                                                \
+         0,                                                                                                            \
+         LOOM_OPT_LIST,                                                                                                \
+         &(r).given.observations,                                                                                      \
+         "NAME=FILE",                                                                                                  \
+         "A stream whose elements are rows of a MeasurementSet or a UVFITS file, with those of their fields that the " \
+         "program names.",                                                                                             \
+         0,                                                                                                            \
+         0},                                                                                                           \
+        {"column", 0, LOOM_OPT_TEXT, &(r).selection.rows.column, "NAME", "Visibilities of it; default DATA.", 0, 0},   \
+        CLI_SELECTION_OPTIONS((r).selection)
+/* What the fields of options must be before they are read. */
+#define CLI_ENTRY_RUN {.selection = CLI_SELECTION}
 #define CLI_OUTPUT_OPTION(r)                                                                                           \
     {"output",                                                                                                         \
      'o',                                                                                                              \

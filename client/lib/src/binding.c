@@ -3,6 +3,7 @@
 #include "client/program.h"
 #include "common/buffer.h"
 #include "io/npy.h"
+#include "io/observation.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 typedef struct slot {
     const char *given; /* "p.n=512", for messages; NULL: not given */
     const char *text;  /* "512" */
-    bool constant;
+    bool constant, observation;
 } slot;
 
 typedef struct param {
@@ -28,6 +29,7 @@ typedef struct binder {
     uint32_t n_params;
     param *params;
     loom_paths *files;
+    const loom_ms_selection *selection; /* of observations */
 } binder;
 
 static void read_params(binder *b, uint32_t function) {
@@ -79,8 +81,9 @@ static loom_status *no_such_field(const binder *b, const param *q, const char *o
                                    q->name, type_of(b, q))
                       : loom_status_note(loom_error(LOOM_E_USAGE, "--%s %s: parameter %s is %s", option, given, q->name,
                                                     type_of(b, q)),
-                                         "hint: give each field: --%s %s.%s=...", option, q->name,
-                                         q->n_leaves ? q->leaves[0].name : "");
+                                         "hint: give each field: --%s %s.%s=...%s", option, q->name,
+                                         q->n_leaves ? q->leaves[0].name : "",
+                                         q->stream ? ", or all of an observation's with --observation" : "");
     }
     return loom_error(LOOM_E_USAGE, "--%s %s: parameter %s has no field '%.*s'; it is %s", option, given, q->name,
                       (int)length, field, type_of(b, q));
@@ -94,37 +97,59 @@ static loom_status *check_kind(const binder *b, const param *q, const char *opti
                             "hint: use --%s", q->stream ? "stream (or --const for a constant field)" : "arg");
 }
 
+static loom_status *find_param(const binder *b, const char *option, const char *given, size_t length, param **found) {
+    for (uint32_t i = 0; i < b->n_params; i++) {
+        param *q = &b->params[i];
+        if (strlen(q->name) != length || memcmp(q->name, given, length) != 0) continue;
+        *found = q;
+        return check_kind(b, q, option, given);
+    }
+    return no_such_param(b, option, given, length);
+}
+
+static loom_status *given_before(const param *q, const slot *s, const char *option, const char *given) {
+    return loom_error(LOOM_E_USAGE, "--%s %s: %s was given before, as %s", option, given, q->name, s->given);
+}
+
 static loom_status *hang(binder *b, const char *option, const char *given, bool constant) {
     size_t path = strcspn(given, "="), name = strcspn(given, ".=");
     if (given[path] != '=' || name == 0) {
         return loom_error(LOOM_E_USAGE, "--%s %s: expected NAME[.field]=%s", option, given,
                           strcmp(option, "arg") == 0 ? "VALUE or FILE.npy" : "FILE.npy");
     }
-    param *q = NULL;
-    for (uint32_t i = 0; i < b->n_params && !q; i++) {
-        const char *candidate = b->params[i].name;
-        if (strlen(candidate) == name && memcmp(candidate, given, name) == 0) q = &b->params[i];
-    }
-    if (!q) return no_such_param(b, option, given, name);
-    LOOM_TRY(check_kind(b, q, option, given));
+    param *q;
+    LOOM_TRY(find_param(b, option, given, name, &q));
     const char *field = given + name + (given[name] == '.');
     size_t length = (size_t)(given + path - field);
     for (uint32_t k = 0; k < q->n_leaves; k++) {
         if (strlen(q->leaves[k].name) != length || memcmp(q->leaves[k].name, field, length) != 0) continue;
-        if (q->slots[k].given) {
-            return loom_error(LOOM_E_USAGE, "--%s %s: %s was given before, as %s", option, given, q->name,
-                              q->slots[k].given);
-        }
-        q->slots[k] = (slot){given, given + path + 1, constant};
+        if (q->slots[k].given) return given_before(q, &q->slots[k], option, given);
+        q->slots[k] = (slot){given, given + path + 1, constant, false};
         return NULL;
     }
     return no_such_field(b, q, option, given, field, length);
+}
+
+/* An observation gives all fields of a stream at once. */
+static loom_status *hang_observation(binder *b, const char *given) {
+    size_t name = strcspn(given, "=");
+    if (given[name] != '=' || name == 0 || !given[name + 1]) {
+        return loom_error(LOOM_E_USAGE, "--observation %s: expected NAME=FILE", given);
+    }
+    param *q;
+    LOOM_TRY(find_param(b, "observation", given, name, &q));
+    for (uint32_t k = 0; k < q->n_leaves; k++) {
+        if (q->slots[k].given) return given_before(q, &q->slots[k], "observation", given);
+        q->slots[k] = (slot){given, given + name + 1, false, true};
+    }
+    return NULL;
 }
 
 static loom_status *hang_all(binder *b, const loom_client_given *given) {
     for (size_t i = 0; i < given->arguments.count; i++) LOOM_TRY(hang(b, "arg", given->arguments.at[i], false));
     for (size_t i = 0; i < given->streams.count; i++) LOOM_TRY(hang(b, "stream", given->streams.at[i], false));
     for (size_t i = 0; i < given->constants.count; i++) LOOM_TRY(hang(b, "const", given->constants.at[i], true));
+    for (size_t i = 0; i < given->observations.count; i++) LOOM_TRY(hang_observation(b, given->observations.at[i]));
     return NULL;
 }
 
@@ -285,7 +310,57 @@ static loom_status *bind_argument(const binder *b, const param *q, loom_value **
 
 /* ---- streams ---- */
 
-static loom_status *bind_stream(const binder *b, const param *q, loom_source **source) {
+/* "u: f64, ..., vis: [][]c64, ..." */
+static const char *fields_of_observations(const binder *b) {
+    loom_buffer text = {0};
+    uint32_t n;
+    const loom_source_field *fields = loom_observation_fields(&n);
+    for (uint32_t i = 0; i < n; i++) {
+        loom_type_leaf leaf = {.dtype = fields[i].dtype, .depth = fields[i].depth};
+        loom_buffer_printf(&text, "%s%s: %s", i ? ", " : "", fields[i].name, leaf_type(b, &leaf));
+    }
+    const char *copy = loom_arena_strdup(b->arena, text.data);
+    loom_buffer_free(&text);
+    return copy;
+}
+
+/* Which field of an observation a leaf is. */
+static loom_status *observed_field(const binder *b, const param *q, const loom_type_leaf *leaf,
+                                   loom_source_field *field) {
+    uint32_t n;
+    const loom_source_field *known = loom_observation_fields(&n);
+    for (uint32_t i = 0; i < n; i++) {
+        *field = known[i];
+        if (strcmp(leaf->name, known[i].name) != 0) continue;
+        if (leaf->dtype == known[i].dtype && leaf->depth == known[i].depth) return NULL;
+        return loom_error(LOOM_E_DATA, "parameter %s has %s: %s, which is %s%s in an observation", q->name, leaf->name,
+                          leaf_type(b, leaf),
+                          leaf_type(b, &(loom_type_leaf){.dtype = known[i].dtype, .depth = known[i].depth}),
+                          known[i].constant ? " (a constant field)" : "");
+    }
+    loom_status *status =
+        leaf->name[0]
+            ? loom_error(LOOM_E_DATA, "parameter %s has a field '%s', an observation has none", q->name, leaf->name)
+            : loom_error(LOOM_E_DATA,
+                         "parameter %s has no fields; an observation's elements "
+                         "are records",
+                         q->name);
+    return loom_status_note(status, "hint: its fields are %s", fields_of_observations(b));
+}
+
+static loom_status *bind_observation(const binder *b, const param *q, loom_source **source) {
+    loom_source_field *fields = LOOM_NEW_ARRAY(b->arena, loom_source_field, q->n_leaves + 1);
+    for (uint32_t k = 0; k < q->n_leaves; k++) LOOM_TRY(observed_field(b, q, &q->leaves[k], &fields[k]));
+    const char *path = q->slots[0].text;
+    loom_paths_read(b->files, path);
+    loom_ms_info *info = NULL;
+    loom_source *whole = NULL;
+    LOOM_TRY(loom_observation_open(path, b->selection, &whole, &info));
+    loom_ms_info_free(info);
+    return loom_source_select(whole, fields, q->n_leaves, source);
+}
+
+static loom_status *bind_columns(const binder *b, const param *q, loom_source **source) {
     loom_npy_column *columns = LOOM_NEW_ARRAY(b->arena, loom_npy_column, q->n_leaves + 1);
     for (uint32_t k = 0; k < q->n_leaves; k++) {
         const slot *s = &q->slots[k];
@@ -295,8 +370,13 @@ static loom_status *bind_stream(const binder *b, const param *q, loom_source **s
                                        .depth = q->leaves[k].depth};
         columns[k].values = split_files(b, s->text, &columns[k].lengths);
     }
-    return loom_status_note(loom_source_npy(columns, q->n_leaves, source), "in parameter %s: %s", q->name,
-                            type_of(b, q));
+    return loom_source_npy(columns, q->n_leaves, source);
+}
+
+static loom_status *bind_stream(const binder *b, const param *q, loom_source **source) {
+    bool observed = q->n_leaves && q->slots[0].observation;
+    return loom_status_note(observed ? bind_observation(b, q, source) : bind_columns(b, q, source),
+                            "in parameter %s: %s", q->name, type_of(b, q));
 }
 
 static loom_status *bind_all(const binder *b, loom_client_binding *binding) {
@@ -309,7 +389,7 @@ static loom_status *bind_all(const binder *b, loom_client_binding *binding) {
 
 loom_status *loom_client_bind(const loom_program *p, uint32_t function, const loom_client_given *given,
                               loom_client_binding **binding) {
-    binder b = {.p = p, .arena = loom_arena_create(0)};
+    binder b = {.p = p, .arena = loom_arena_create(0), .selection = given->selection};
     read_params(&b, function);
     loom_client_binding *made = loom_xcalloc(1, sizeof *made);
     b.files = made->files = loom_paths_create();

@@ -74,7 +74,9 @@ static loom_status *join(loom_source *source, uint32_t n_leaves, const loom_type
 
 loom_status *loom_client_collect(const loom_program *p, loom_type_id stream, loom_source *source, loom_value **value) {
     if (source->n_segments != 1) {
-        return loom_error(LOOM_E_LIMIT, "a stream of %u segments cannot be evaluated as one array", source->n_segments);
+        return loom_status_note(
+            loom_error(LOOM_E_LIMIT, "a stream of %u segments cannot be evaluated as one array", source->n_segments),
+            "hint: choose one spectral window of an observation with --spw, or run it on workers");
     }
     loom_value *elements = NULL, *constants = NULL;
     LOOM_TRY(loom_source_read(source, 0, source->n_elements, &elements));

@@ -97,6 +97,12 @@ static syn_value *run(syn_elab *e, syn_value *v, loom_span span) {
     }
 }
 
+/* `x and y`, which other languages have between their operands. */
+static bool is_in_words(const syn_value *argument) {
+    return argument->kind == V_DEF && argument->decl->prelude &&
+           (strcmp(argument->decl->name->text, "and") == 0 || strcmp(argument->decl->name->text, "or") == 0);
+}
+
 static syn_value *not_a_function(syn_elab *e, const syn_value *f, const syn_value *argument, loom_span span) {
     if (f->kind == V_NODE) {
         syn_ty *t = loom_syn_ty(f->node->type);
@@ -107,7 +113,9 @@ static syn_value *not_a_function(syn_elab *e, const syn_value *f, const syn_valu
             bool indexes = t->kind == TY_ARRAY && argument->kind == V_NODE && argument->node->op == LOOM_OP_ARRAY;
             loom_syn_error(e, LOOM_W_NOT_A_FUNCTION, span,
                            indexes ? "an index is written without the space: `xs[i]`"
-                                   : "is an operator or a comma missing?",
+                           : is_in_words(argument)
+                               ? "truth values are joined by `&&` and `||`; `and` and `or` take arrays"
+                               : "is an operator or a comma missing?",
                            "%s is not a function, but is given an argument", loom_syn_ty_text(e, t));
         }
     } else {

@@ -286,7 +286,9 @@ static syn_exp *parse_plain_atom(syn_parser *p) {
     case T_HASH: return parse_boundary(p);
     default:
         loom_syn_fail_here(p, LOOM_W_EXPRESSION, "an expression",
-                           loom_syn_at_end(p) ? "a value belongs here, such as `1`, `x + 1` or `f x`" : NULL);
+                           loom_syn_at_end(p)      ? "a value belongs here, such as `1`, `x + 1` or `f x`"
+                           : loom_syn_is(p, T_FOR) ? "a `for` belongs to a loop: loop s = 0 for x in xs do s + x"
+                                                   : NULL);
     }
 }
 

@@ -312,7 +312,9 @@ syn_exp *loom_syn_parse_if(syn_parser *p) {
     syn_exp *e = loom_syn_new_exp(p, E_IF, first);
     loom_syn_next(p);
     e->a = loom_syn_exp(p);
-    loom_syn_expect(p, LOOM_W_IF_FORM, T_THEN, "`then`", "if condition then value else value");
+    bool assigns = loom_syn_is(p, T_EQUALS);
+    loom_syn_expect(p, LOOM_W_IF_FORM, T_THEN, "`then`",
+                    assigns ? "equality is written `==`" : "if condition then value else value");
     e->b = loom_syn_exp(p);
     loom_syn_expect(p, LOOM_W_IF_FORM, T_ELSE, "`else`", "an `if` is a value, so both branches are needed");
     p->chained_if = p->at;

@@ -118,6 +118,8 @@ static const struct {
     {"append", "`xs ++ ys`"},
     {"fst", "`t.0` is the first component"},
     {"snd", "`t.1` is the second component"},
+    {"mean", "`sum xs / f64 (length xs)` of f64s"},
+    {"average", "`sum xs / f64 (length xs)` of f64s"},
     {"print", "a program's output is the result of its entry"},
     {"return", "the value of the last expression is the result"},
     {"True", "it is written `true`"},

@@ -8,4 +8,7 @@
 LOOM_MUST_USE loom_status *loom_observation_open(const char *path, const loom_ms_selection *selection,
                                                  loom_source **source, loom_ms_info **info);
 
+/* The fields of its elements (io/ms.h, "READING"). */
+const loom_source_field *loom_observation_fields(uint32_t *n);
+
 #endif

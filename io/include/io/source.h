@@ -66,4 +66,16 @@ LOOM_MUST_USE loom_status *loom_source_npy(const loom_npy_column *columns, uint3
 /* A stream from a value in memory (elements of the outermost level). */
 LOOM_MUST_USE loom_status *loom_source_value(loom_value *value, loom_source **source);
 
+/* A field of a stream's elements. `depth` counts the array levels inside one element. */
+typedef struct loom_source_field {
+    const char *name;
+    loom_dtype dtype;
+    uint32_t depth;
+    bool constant; /* of a segment */
+} loom_source_field;
+/* Some fields of another stream, which it takes over, also where it fails: blocks and constants of it hold these
+ * alone. The stream must have them; one at least is not constant. `fields` may go afterwards, the names may not. */
+LOOM_MUST_USE loom_status *loom_source_select(loom_source *whole, const loom_source_field *fields, uint32_t n_fields,
+                                              loom_source **source);
+
 #endif

@@ -4,6 +4,8 @@
  *     --arg NAME[.field]=FILE.npy     an array; FILE.npy,LENGTHS.npy where its second level is irregular
  *     --stream NAME[.field]=FILE.npy  a column of a stream over the first axis; FILE.npy,LENGTHS.npy likewise
  *     --const NAME.field=FILE.npy     a field that is the same in all of the stream
+ *     --observation NAME=FILE         all of a stream: the fields of a MeasurementSet or UVFITS file that its elements
+ *                                     have (io/ms.h)
  *
  * Every scalar leaf of every parameter must be given, once. Errors name the parameter with its type as the program
  * has it, and what was given.
@@ -15,10 +17,11 @@
 #include "common/paths.h"
 #include "common/value.h"
 #include "compiler/ir/core.h"
-#include "io/source.h"
+#include "io/ms.h"
 
 typedef struct loom_client_given {
-    loom_option_list arguments, streams, constants;
+    loom_option_list arguments, streams, constants, observations;
+    const loom_ms_selection *selection; /* of all observations; not NULL where there are any */
 } loom_client_given;
 
 /* For each parameter exactly one of arguments[i] and sources[i] is not NULL. */
