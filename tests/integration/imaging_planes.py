@@ -231,6 +231,7 @@ def sizes():
             if p.returncode:
                 failed.append("size %s of %g: %s" % (size, scale, p.stderr))
                 continue
+            expect("warning of size %s of %g" % (size, scale), ("most visibilities" in p.stderr) == (2 * inside.sum() < len(inside)), p.stderr)
             s = [q[inside] for q in s]
             image_ = fits.getdata(out).astype(float).reshape(ny, nx)
             judge("size %s of %g asec, %s" % (size, scale, weight), image_, weighted(s, weight, nx, ny, rad), scale)

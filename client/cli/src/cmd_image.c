@@ -189,7 +189,15 @@ static void hint_at_column(const imaging *m) {
 
 static void warn(const imaging *m) {
     image_counts total = image_total(&m->planes);
-    if (total.zero_uvw && !m->request.where.quiet) {
+    if (m->request.where.quiet) return;
+    if (total.out_of_grid > total.gridded) {
+        fprintf(stderr,
+                "warning: most visibilities, %" PRId64 " of %" PRId64
+                ", are out of the grid: their baselines are longer "
+                "than half a wavelength per --scale; smaller pixels let them in\n",
+                total.out_of_grid, total.out_of_grid + total.gridded);
+    }
+    if (total.zero_uvw) {
         fprintf(stderr,
                 "warning: %" PRId64 " visibilities of baselines of zero length are in the image; they raise all "
                 "of it\n",

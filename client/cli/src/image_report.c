@@ -256,6 +256,18 @@ static void print_plane(const image_plane *p, int64_t nx, bool named) {
     printf("peak %.6g Jy/beam at pixel (%" PRId64 ", %" PRId64 "), rms %.3g\n", top.value, top.x, top.y, top.rms);
 }
 
+typedef struct angle_unit {
+    const char *name;
+    double radians;
+} angle_unit;
+
+/* Arcseconds, but for angles that only very long baselines see. */
+static angle_unit unit_of(double angle) {
+    const double arcsec = M_PI / 648000;
+    if (angle >= 1e-2 * arcsec) return (angle_unit){"arcsec", arcsec};
+    return angle >= 1e-4 * arcsec ? (angle_unit){"mas", 1e-3 * arcsec} : (angle_unit){"uas", 1e-6 * arcsec};
+}
+
 void image_print_summary(const image_request *request, const loom_ms_info *info, const image_planes *planes,
                          const image_seconds *seconds) {
     band all = whole_band(info);
@@ -275,11 +287,13 @@ void image_print_summary(const image_request *request, const loom_ms_info *info,
            left_out.length ? ", " : "", left_out.length ? left_out.data : "");
     for (int64_t i = 0; i < n; i++) print_plane(&planes->at[i], request->nx, n > 1);
     if (beam->major > 0) {
-        printf("beam %.4g x %.4g arcsec at %.1f degrees (%s)\n", beam->major * 648000 / M_PI,
-               beam->minor * 648000 / M_PI, beam->angle * 180 / M_PI, request->psf);
+        angle_unit unit = unit_of(beam->minor);
+        printf("beam %.4g x %.4g %s at %.1f degrees (%s)\n", beam->major / unit.radians, beam->minor / unit.radians,
+               unit.name, beam->angle * 180 / M_PI, request->psf);
     }
-    printf("%s: %" PRId64 " x %" PRId64 " pixels of %.6g arcsec, %" PRId64 " w-planes, %.1f s\n", request->output,
-           request->nx, request->ny, request->scale * 648000 / M_PI, counts.planes, seconds->total);
+    angle_unit unit = unit_of(request->scale);
+    printf("%s: %" PRId64 " x %" PRId64 " pixels of %.6g %s, %" PRId64 " w-planes, %.1f s\n", request->output,
+           request->nx, request->ny, request->scale / unit.radians, unit.name, counts.planes, seconds->total);
     if (request->png) printf("%s\n", request->png);
     if (request->grid) printf("%s\n", request->grid);
     loom_buffer_free(&left_out);
