@@ -164,3 +164,90 @@ LOOM_TEST(shapes, equal_shapes) {
     expect_equal(
         "entry main (n: i64) : ([]i64, []i64) = (iota n, iota (loop (m, k) = (n, 2) for i < n do (m, k + 1)).0)", true);
 }
+
+/* ---- the papers' examples, with their verdicts ---- */
+
+/* papers/001 section 4.3: a number made of literals, the length of rows that agree, and a conditional whose branches
+ * have one shape. */
+LOOM_TEST(shapes, paper_001_regularity) {
+    expect("entry main (a: []i64) : []i64 = map (\\x -> x + (6 * (length a * 7))) a", LOOM_OP_PRIM, LOOM_SHAPE_REGULAR,
+           true);
+    expect("entry main [n][m] (a: [n][m]i64) : [][]i64 = map (\\r -> map (\\_ -> 1) (iota (length r))) a", LOOM_OP_IOTA,
+           LOOM_SHAPE_AVOIDED, true);
+    expect("entry main [n][m] (a: [n][m]i64) : [][]i64 =\n"
+           "  generate n (\\i -> let c = a[i][0] > 10 in generate (length a[i]) (\\j -> if c then a[i][j] + 1 else 0))",
+           LOOM_OP_GENERATE, LOOM_SHAPE_AVOIDED, true);
+}
+
+#define BUBBLE                                                                                                         \
+    "def sorted [m] (r: [m]f64) = and (map (\\i -> r[i] <= r[i + 1]) (iota (i64.max 0 (m - 1))))\n"                    \
+    "def bubble [m] (r: [m]f64) : [m]f64 = generate m (\\i -> if i > 0 && r[i - 1] > r[i] then r[i - 1] else r[i])\n"
+
+/* papers/001 sections 2 and 3: bubble keeps the shape; double does not, and keeps regularity where the number of turns
+ * is the same for all rows. */
+LOOM_TEST(shapes, paper_001_bubble_sort_all) {
+    expect(BUBBLE
+           "entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> loop x = r while !(sorted x) do bubble x) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_REGULAR, false);
+    expect(BUBBLE "entry main (a: [][]f64) : [][]f64 = map (\\r -> loop x = r while !(sorted x) do bubble x) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_IRREGULAR, false);
+    expect(BUBBLE "entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> loop x = r while !(sorted x) do x ++ x) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_IRREGULAR, false);
+    expect("entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> loop x = r while length x < 100 do x ++ x) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_REGULAR, true);
+}
+
+/* papers/000 section 4.3: the predicate of a loop over rows that are regular, irregular, or not lifted at all. */
+LOOM_TEST(shapes, paper_000_predicates) {
+    expect("entry main [n][m] (a: [n][m]i64) : [][]i64 = map (\\r -> loop x = r while length x > 1 do x[1:]) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_REGULAR, true);
+    expect("entry main (a: [][]i64) : [][]i64 = map (\\r -> loop x = r while length x > 1 do x[1:]) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_IRREGULAR, false);
+    expect("entry main (b: []i64) (a: []i64) : [][]i64 = map (\\_ -> loop x = b while length x > 1 do x[1:]) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_AVOIDED, true);
+    /* generateEx: constants alone */
+    expect("entry main [n][m] (a: [n][m]i64) : [][]i64 =\n"
+           "  map (\\r -> loop x = r while sum (generate 10 (\\i -> i)) > 10 + length x do x ++ x) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_REGULAR, true);
+}
+
+/* openF: ys is not lifted, regular, or irregular. */
+LOOM_TEST(shapes, paper_000_open_function) {
+    expect("entry main [n][m] (ys: []i64) (a: [n][m]i64) : [][]i64 =\n"
+           "  map (\\r -> loop x = r while length x > ys[0] do x[1:]) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_REGULAR, true);
+    expect("entry main [n][m][k] (ys: [n][k]i64) (a: [n][m]i64) : [][]i64 =\n"
+           "  map2 (\\y r -> loop x = r while length x > y[0] do x[1:]) ys a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_IRREGULAR, false);
+    expect("entry main [n][m] (ys: [n][]i64) (a: [n][m]i64) : [][]i64 =\n"
+           "  map2 (\\y r -> loop x = r while length x > y[0] do x[1:]) ys a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_IRREGULAR, false);
+}
+
+/* indexing: a counter in a tuple, whose start and step are the same for all; and where one of them is not. The paper's
+ * analysis cannot tell the first. */
+LOOM_TEST(shapes, paper_000_indexing) {
+    expect("entry main [n][m] (a: [n][m]i64) : [][]i64 =\n"
+           "  map (\\r -> (loop (i, x) = (0i64, r) while i < 10 do (i + 1, x ++ [i])).1) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_REGULAR, true);
+    expect("entry main [n][m] (a: [n][m]i64) : [][]i64 =\n"
+           "  map (\\r -> (loop (i, x) = (r[0], r) while i < 10 do (i + 1, x ++ [i])).1) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_IRREGULAR, false);
+    expect("entry main [n][m] (a: [n][m]i64) : [][]i64 =\n"
+           "  map (\\r -> (loop (i, x) = (0i64, r) while i < 10 do (i + r[0], x ++ [i])).1) a",
+           LOOM_OP_LOOP_WHILE, LOOM_SHAPE_IRREGULAR, false);
+}
+
+/* papers/000 listing 1 and section 6.3.1. */
+LOOM_TEST(shapes, paper_000_average_and_conditional) {
+    expect("entry main [n][m] (a: [n][m]f64) : []f64 = map (\\r -> sum r / f64 (length r)) a", LOOM_OP_CONVERT,
+           LOOM_SHAPE_AVOIDED, true);
+    expect("entry main (a: [][]f64) : []f64 = map (\\r -> sum r / f64 (length r)) a", LOOM_OP_CONVERT,
+           LOOM_SHAPE_REGULAR, true);
+    expect("entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> if r[0] > 1 then map (+ 1) r else r) a",
+           LOOM_OP_IF, LOOM_SHAPE_REGULAR, false);
+    expect("entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> if r[0] > 1 then r ++ r else r) a", LOOM_OP_IF,
+           LOOM_SHAPE_IRREGULAR, false);
+    expect("entry main [n][m] (a: [n][m]f64) : [][]f64 = map (\\r -> if length r > 1 then r ++ r else r) a", LOOM_OP_IF,
+           LOOM_SHAPE_REGULAR, true);
+}
