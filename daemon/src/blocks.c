@@ -2,6 +2,7 @@
 #include "common/buffer.h"
 #include "common/hash.h"
 #include "common/value.h"
+#include "compiler/ir/trap.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,9 +111,10 @@ static int64_t segment_end(const Wire__Stream *s, uint32_t segment) {
 static loom_status *check_lengths(const loom_blocks *b) {
     for (uint32_t s = 1; s < b->n_streams; s++) {
         if (b->streams[s]->n_elements == b->streams[0]->n_elements) continue;
-        loom_status *status =
-            loom_error(LOOM_E_DATA, "streams that are traversed together have unequal lengths: %llu and %llu elements",
-                       (unsigned long long)b->streams[0]->n_elements, (unsigned long long)b->streams[s]->n_elements);
+        char *message = loom_trap_message(LOOM_TRAP_STREAMS_FORMAT, (int64_t)b->streams[0]->n_elements,
+                                          (int64_t)b->streams[s]->n_elements);
+        loom_status *status = loom_error(LOOM_E_DATA, "%s", message);
+        free(message);
         return loom_status_note(status, "they are parameters %u and %u of the entry", b->streams[0]->param + 1,
                                 b->streams[s]->param + 1);
     }

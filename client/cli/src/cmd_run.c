@@ -85,7 +85,8 @@ static void set_alarm(double seconds) {
 }
 
 static loom_status *interpret(const cli_entry_run *r, loom_value **result) {
-    loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1)};
+    loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1),
+                                   .random_split_seed = r->laws ? LOOM_INTERP_SPLITS : 0};
     if (r->timeout > 0) {
         options.cancel = &late;
         set_alarm(r->timeout);
@@ -126,6 +127,10 @@ loom_status *cli_eval(const cli_call *call) {
     loom_option options[] = {
         CLI_ENTRY_OPTIONS(r),
         CLI_OUTPUT_OPTION(r),
+        {"laws", 0, LOOM_OPT_FLAG, &r.laws, NULL,
+         "Evaluate fold_seq and reduce_seq over streams cut at random places too, and fail where that gives something "
+         "else: their operators do not keep the laws that workers rely on.",
+         0, 0},
         {"claims", 0, LOOM_OPT_TEXT, &r.claims, "FILE",
          "Write there, as JSON, what shape analysis claims of values and does not hold here, and what is "
          "called irregular and is not.",

@@ -177,7 +177,8 @@ static void judge(trial *t, const char *how, loom_status *status, const loom_val
 static loom_status *call_interpreter(trial *t, loom_value **result) {
     watch w;
     LOOM_TRY(watch_start(&w, t->f->t));
-    loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1), .cancel = &w.stop};
+    loom_interp_options options = {
+        .memory_limit = loom_machine_worker_memory(1), .cancel = &w.stop, .random_split_seed = LOOM_INTERP_SPLITS};
     loom_status *status = loom_interp_call(t->f->program->program, t->function, t->arguments, &options, result, NULL);
     watch_end(&w);
     if (loom_status_code(status) != LOOM_E_CANCELLED || is_interrupted(t->f->t)) return status;

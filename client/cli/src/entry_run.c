@@ -1,5 +1,6 @@
 #include "entry_run.h"
 #include "common/buffer.h"
+#include "compiler/ir/trap.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,7 @@ loom_status *cli_entry_with_lengths(const cli_entry_run *r, loom_status *status)
         differ = differ || (first >= 0 && first != s->n_elements);
         first = s->n_elements;
     }
-    if (differ && strstr(loom_status_message(status), "unequal lengths"))
+    if (differ && loom_trap_has_code(loom_status_message(status), LOOM_TRAP_CODE_STREAMS))
         status = with_place(r->program->program, status);
     if (differ) loom_status_note(status, "elements of the streams: %s", text.data);
     loom_buffer_free(&text);

@@ -15,7 +15,7 @@ typedef struct cli_entry_run {
     loom_option_list outputs;
     int64_t block;
     cli_where where;
-    bool remarks;
+    bool remarks, laws;
     const char *claims;
     double timeout; /* 0: none */
     /* Made by cli_entry_prepare. */

@@ -12,13 +12,14 @@ static loom_status *placed(const evaluation *ev, const loom_node *n, loom_code c
     return loom_error_at(code, p->files[n->span.file].name, n->span, "%s", text);
 }
 
-loom_status *fail(const evaluation *ev, const loom_node *n, const char *format, ...) {
-    char text[500];
+loom_status *fail(const evaluation *ev, const loom_node *n, loom_trap_code error, const char *format, ...) {
+    char text[500], coded[512];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return placed(ev, n, LOOM_E_RUNTIME, text);
+    snprintf(coded, sizeof coded, "%s [W%04u]", text, (unsigned)error);
+    return placed(ev, n, LOOM_E_RUNTIME, coded);
 }
 
 loom_status *fail_trap(const evaluation *ev, const loom_node *n, loom_trap trap, uint32_t detail, int64_t a,
@@ -27,7 +28,7 @@ loom_status *fail_trap(const evaluation *ev, const loom_node *n, loom_trap trap,
     loom_arena *arena = loom_arena_create(0);
     loom_trap_text text = loom_trap_describe(arena, p, n, trap, detail);
     const char *file = n->span.file < p->n_files ? p->files[n->span.file].name : NULL;
-    loom_status *status = loom_trap_error(file, n->span, text, a, b);
+    loom_status *status = loom_trap_error(file, n->span, text.format, text.hint, a, b);
     loom_arena_destroy(arena);
     return status;
 }

@@ -76,7 +76,8 @@ LOOM_MUST_USE static inline loom_status *count_turn(evaluation *ev, const loom_n
 }
 
 /* An error of a running program at a node. */
-LOOM_MUST_USE loom_status *fail(const evaluation *ev, const loom_node *n, const char *format, ...) LOOM_PRINTF(3, 4);
+LOOM_MUST_USE loom_status *fail(const evaluation *ev, const loom_node *n, loom_trap_code error, const char *format, ...)
+    LOOM_PRINTF(4, 5);
 /* One of the errors that compiled code reports too, in the same words. */
 LOOM_MUST_USE loom_status *fail_trap(const evaluation *ev, const loom_node *n, loom_trap trap, uint32_t detail,
                                      int64_t a, int64_t b);

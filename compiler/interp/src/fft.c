@@ -290,7 +290,7 @@ loom_status *eval_fft(evaluation *ev, loom_node_id id, slot *result) {
     column *c, *made;
     LOOM_TRY(together(ev, operand(ev, n, 0).array->leaves[0], &c));
     if (!c->dense) {
-        return loom_status_note(fail(ev, n, "fft of an array whose rows differ in length"),
+        return loom_status_note(fail(ev, n, LOOM_TRAP_CODE_ROWS_DIFFER, "fft of an array whose rows differ in length"),
                                 "hint: `map fft` transforms rows of any lengths");
     }
     int64_t total = c->length * c->stride, outer = 1, inner = total, extents[LOOM_MAX_DEPTH + 1];

@@ -108,7 +108,7 @@ static loom_status *eval_generate(evaluation *ev, const loom_node *n, slot *resu
         extents[k] = operand_i64(ev, n, k);
         if (extents[k] < 0) return fail_trap(ev, n, LOOM_TRAP_COUNT, 0, extents[k], 0);
         if (__builtin_mul_overflow(total, extents[k], &total))
-            return fail(ev, n, "generate of more than 2^63 elements");
+            return fail(ev, n, LOOM_TRAP_CODE_COUNT, "generate of more than 2^63 elements");
     }
     array *flat;
     LOOM_TRY(generate_flat(ev, body_of(ev, n, 0), rank, extents, total, &flat));

@@ -117,7 +117,7 @@ static loom_status *check_law(evaluation *ev, const loom_node *n, const type_inf
     difference d = {0};
     compare_slots(ev, t, whole, split, &d);
     if (!d.other && d.apart <= LAW_TOLERANCE * d.largest) return NULL;
-    loom_status *status = fail(ev, n, "the result depends on how the stream is cut into chunks");
+    loom_status *status = fail(ev, n, LOOM_TRAP_CODE_LAW, "the result depends on how the stream is cut into chunks");
     return loom_status_note(status,
                             n->op == LOOM_OP_SEQ_FOLD
                                 ? "hint: the operator must be associative, with its neutral element"
@@ -266,7 +266,8 @@ static loom_status *members_of(evaluation *ev, const membership *m, int64_t coun
 
 static loom_status *eval_group(evaluation *ev, const loom_node *n, slot *result) {
     int64_t groups = operand_i64(ev, n, 0), next = 0;
-    if (groups < 0) return fail(ev, n, "group_seq with %" PRId64 " groups, expected 0 or more", groups);
+    if (groups < 0)
+        return fail(ev, n, LOOM_TRAP_CODE_GROUPS, "group_seq with %" PRId64 " groups, expected 0 or more", groups);
     const array *a = operand(ev, n, 1).array;
     column *pairs;
     LOOM_TRY(find_members(ev, n, 1, groups, &pairs));
@@ -301,7 +302,8 @@ static loom_status *add_contributions(evaluation *ev, const loom_node *n, const 
     const type_info *element = operand_type(ev, n, 1);
     const int64_t *at = (const int64_t *)(const void *)positions->data;
     if (zs->length != positions->length)
-        return fail(ev, n, "%" PRId64 " elements made of a group of %" PRId64, zs->length, positions->length);
+        return fail(ev, n, LOOM_TRAP_CODE_GROUP_MEMBERS, "%" PRId64 " elements made of a group of %" PRId64, zs->length,
+                    positions->length);
     for (int64_t i = 0; i < zs->length; i++) {
         slot z = element_at(&ev->heap, element, zs->leaves, i), sum = sums[at[i]];
         LOOM_TRY(at_element(ev, at[i], apply2(ev, body_of(ev, n, 1), sum, z, &sums[at[i]])));
@@ -312,7 +314,8 @@ static loom_status *add_contributions(evaluation *ev, const loom_node *n, const 
 /* By groups, as group_seq; each member's sum so far is a slot. */
 static loom_status *eval_group_map(evaluation *ev, const loom_node *n, slot *result) {
     int64_t groups = operand_i64(ev, n, 0), next = 0;
-    if (groups < 0) return fail(ev, n, "group_map_seq with %" PRId64 " groups, expected 0 or more", groups);
+    if (groups < 0)
+        return fail(ev, n, LOOM_TRAP_CODE_GROUPS, "group_map_seq with %" PRId64 " groups, expected 0 or more", groups);
     const array *a = operand(ev, n, 2).array;
     const type_info *element = operand_type(ev, n, 1);
     column *pairs, *room;

@@ -48,8 +48,9 @@ static loom_status *eval_transpose(evaluation *ev, const loom_node *n, const arr
     for (int64_t i = 1; !c->dense && i < c->length; i++) {
         if (c->at[i].row->length == m) continue;
         loom_status *status =
-            fail(ev, n, "transpose of rows that differ: row 0 has %" PRId64 " elements, row %" PRId64 " has %" PRId64,
-                 m, i, c->at[i].row->length);
+            fail(ev, n, LOOM_TRAP_CODE_ROWS_DIFFER,
+                 "transpose of rows that differ: row 0 has %" PRId64 " elements, row %" PRId64 " has %" PRId64, m, i,
+                 c->at[i].row->length);
         return loom_status_note(status, "hint: only an array whose rows agree in length has columns");
     }
     for (uint32_t k = 0; k < a->n_leaves; k++) LOOM_TRY(transpose_column(ev, a->leaves[k], m, &leaves[k]));

@@ -7,15 +7,17 @@
 static const loom_weft_entry entries[LOOM_WEFT_ERROR_COUNT] = {
 #define LOOM_WEFT_ENTRY(name, number, class, title, text, wrong, right)                                                \
     [LOOM_W_##name] = {number, class, title, text, wrong, right},
-#define SYNTAX LOOM_E_SYNTAX
-#define TYPE   LOOM_E_TYPE
-#define LIMIT  LOOM_E_LIMIT
-#define OK     LOOM_OK
+#define SYNTAX  LOOM_E_SYNTAX
+#define TYPE    LOOM_E_TYPE
+#define LIMIT   LOOM_E_LIMIT
+#define OK      LOOM_OK
+#define RUNTIME LOOM_E_RUNTIME
     LOOM_WEFT_ERRORS(LOOM_WEFT_ENTRY)};
 #undef SYNTAX
 #undef TYPE
 #undef LIMIT
 #undef OK
+#undef RUNTIME
 
 const loom_weft_entry *loom_weft_error_entry(loom_weft_error error) {
     return &entries[error];
@@ -82,9 +84,11 @@ void loom_weft_error_index(FILE *to) {
     static const struct {
         unsigned hundred;
         const char *title;
-    } groups[] = {{1, "Characters"}, {2, "Grammar"}, {3, "Names"},          {4, "Types"},
-                  {5, "Sequences"},  {6, "Sizes"},   {7, "Match and loop"}, {8, "Stencils and permutes"},
-                  {9, "Limits"}};
+    } groups[] = {{1, "Characters"},     {2, "Grammar"},
+                  {3, "Names"},          {4, "Types"},
+                  {5, "Sequences"},      {6, "Sizes"},
+                  {7, "Match and loop"}, {8, "Stencils and permutes"},
+                  {9, "Limits"},         {10, "Programs that run"}};
     fputs("# Errors\n\n"
           "What `gridloom` says of a wrong Weft program ends with a code in brackets. Here is what each of them means, "
           "with a\nprogram that has the error and one that has not; `gridloom help W0301` shows one of them. Codes do "

@@ -71,5 +71,5 @@ loom_status *loom_engine_raised(loom_engine *engine) {
                           least.site);
     }
     const loom_plan_site *site = &engine->plan->sites[least.site];
-    return loom_trap_error(site->file, site->span, (loom_trap_text){site->format, site->hint}, least.a, least.b);
+    return loom_trap_error(site->file, site->span, site->format, site->hint, least.a, least.b);
 }

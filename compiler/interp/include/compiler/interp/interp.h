@@ -22,6 +22,8 @@ typedef struct loom_interp_observer {
     void (*leave)(void *user, loom_body_id body);
 } loom_interp_observer;
 
+/* A random_split_seed for those who do not care which. */
+#define LOOM_INTERP_SPLITS 0x9E3779B97F4A7C15u
 typedef struct loom_interp_options {
     uint64_t memory_limit;      /* bytes of values alive; 0: none */
     uint64_t work_limit;        /* evaluations; 0: none */

@@ -25,6 +25,30 @@ typedef enum loom_trap {
     LOOM_TRAP_EMPTY,       /* none: fold1 of an empty array */
 } loom_trap;
 
+/* What users look an error up by: W and four digits in brackets at the end of its text. The thousands of
+ * compiler/syntax/error_table.h, which explains them. */
+typedef enum loom_trap_code {
+    LOOM_TRAP_CODE_INDEX = 1001,
+    LOOM_TRAP_CODE_SLICE,
+    LOOM_TRAP_CODE_CLAIM,
+    LOOM_TRAP_CODE_DIVISION,
+    LOOM_TRAP_CODE_SHIFT,
+    LOOM_TRAP_CODE_ASSERTION,
+    LOOM_TRAP_CODE_RANGE,
+    LOOM_TRAP_CODE_UPDATE,
+    LOOM_TRAP_CODE_LENGTHS,
+    LOOM_TRAP_CODE_STREAMS,
+    LOOM_TRAP_CODE_PLACES,
+    LOOM_TRAP_CODE_COUNT,
+    LOOM_TRAP_CODE_UNFLATTEN,
+    LOOM_TRAP_CODE_EMPTY,
+    LOOM_TRAP_CODE_GROUPS,
+    LOOM_TRAP_CODE_GROUPS_FIT,
+    LOOM_TRAP_CODE_ROWS_DIFFER,
+    LOOM_TRAP_CODE_LAW,
+    LOOM_TRAP_CODE_GROUP_MEMBERS,
+} loom_trap_code;
+
 /* Who asserts, aux of an ASSERT node: what is said where it does not hold. */
 typedef enum loom_assertion {
     LOOM_ASSERT_PROGRAM,    /* the program's own `assert` */
@@ -45,16 +69,23 @@ static inline bool loom_assertion_counts(uint32_t aux) {
 }
 
 typedef struct loom_trap_text {
-    const char *format, *hint; /* hint: may be NULL */
+    loom_trap_code code;
+    const char *format, *hint; /* format: ends with the code; hint: may be NULL */
 } loom_trap_text;
 
 /* `detail`: CLAIM: number of the claim among those of the node; SLICE_*: 1 where the step is negative; else 0. */
 loom_trap_text loom_trap_describe(loom_arena *arena, const loom_program *p, const loom_node *n, loom_trap trap,
                                   uint32_t detail);
+/* Of streams that are visited together and are not equally long; who knows lengths beforehand says it in these words
+ * too. */
+#define LOOM_TRAP_STREAMS_FORMAT                                                                                       \
+    "streams that are traversed together have unequal lengths: {a} and {b} elements [W1010]"
+/* Whether a message ends with a code. */
+bool loom_trap_has_code(const char *message, loom_trap_code code);
 /* The text with its numbers. Caller frees. */
 char *loom_trap_message(const char *format, int64_t a, int64_t b);
 /* The error, placed, with its hint. */
-LOOM_NEW_STATUS loom_status *loom_trap_error(const char *file, loom_span span, loom_trap_text text, int64_t a,
-                                             int64_t b);
+LOOM_NEW_STATUS loom_status *loom_trap_error(const char *file, loom_span span, const char *format, const char *hint,
+                                             int64_t a, int64_t b);
 
 #endif

@@ -2,11 +2,11 @@
  *
  * NAME is what the front end's code calls it (LOOM_W_NAME), W<number> what users see; a number never gets another
  * meaning, and one that is no longer used is not given again. class is the loom_code of a program that has it: SYNTAX,
- * TYPE, LIMIT, or OK for a warning. wrong has this error and no other, right is what one writes instead: a test holds
+ * TYPE, LIMIT, RUNTIME (found when it runs: compiler/ir/trap.h has the numbers), or OK for a warning. wrong has this error and no other, right is what one writes instead: a test holds
  * both to it. Where wrong is NULL the shortest text that causes it is too long to show (limits), or there is none.
  *
  * Hundreds: 1 characters, 2 grammar, 3 names, 4 types, 5 sequences, 6 sizes, 7 match, 8 stencils and permutes, 9
- * limits. Included where LOOM_WEFT_ERRORS is expanded (errors.h, errors.c); no other file has a list of errors.
+ * limits, 10 programs that run. Included where LOOM_WEFT_ERRORS is expanded (errors.h, errors.c); no other file has a list of errors.
  */
 #ifndef LOOM_COMPILER_SYNTAX_ERROR_TABLE_H
 #define LOOM_COMPILER_SYNTAX_ERROR_TABLE_H
@@ -498,6 +498,97 @@
       NULL, NULL) \
     X(PRELUDE, 999, TYPE, "a defect of Gridloom: its prelude is not whole", \
       "A function of the prelude that the compiler uses is not there. No program is to blame.", \
+      NULL, NULL) \
+    /* ---- programs that run ---- */ \
+    X(RUN_INDEX, 1001, RUNTIME, "an index outside of its array", \
+      "An index is at least 0 and less than the length of the array. Negative indices do not count from the end.", \
+      "entry main : i64 = let xs = iota 3 in xs[length xs]\n", \
+      "entry main : i64 = let xs = iota 3 in xs[length xs - 1]\n") \
+    X(RUN_SLICE, 1002, RUNTIME, "a slice outside of its array", \
+      "Of `xs[from:to]` it holds that 0 <= from <= to <= length xs; a step is not 0, and with a negative one the " \
+      "slice goes down, -1 <= to <= from < length xs.", \
+      "entry main : []i64 = let xs = iota 3 in xs[1:length xs + 1]\n", \
+      "entry main : []i64 = let xs = iota 3 in xs[1:length xs]\n") \
+    X(RUN_CLAIM, 1003, RUNTIME, "a length that is not the one a size claims", \
+      "A size in a type is a claim that is checked when the value comes in, is returned, or is the state of a " \
+      "loop. The message names both lengths, and where each comes from. A level without a size claims nothing.", \
+      "def twice [n] (xs: [n]i64) : [n]i64 = xs ++ xs\n" \
+      "entry main : []i64 = twice (iota 3)\n", \
+      "def twice [n] (xs: [n]i64) : []i64 = xs ++ xs\n" \
+      "entry main : []i64 = twice (iota 3)\n") \
+    X(RUN_DIVISION, 1004, RUNTIME, "a division of integers by zero", \
+      "Integers have no value for it; floats give inf or nan. Where the quotient is not used, compiled code may " \
+      "pass it by.", \
+      "entry main : i64 = let n = length (filter (> 5) (iota 3)) in 10 / n\n", \
+      "entry main : i64 = let n = length (filter (> 5) (iota 3)) in if n == 0 then 0 else 10 / n\n") \
+    X(RUN_SHIFT, 1005, RUNTIME, "a shift by a negative number", \
+      "A shift by the number of bits or more gives 0, or the sign; by a negative number it has no meaning.", \
+      "entry main : i64 = let n = length (filter (> 5) (iota 3)) in 1 << (n - 1)\n", \
+      "entry main : i64 = let n = length (filter (> 5) (iota 3)) in 1 << n\n") \
+    X(RUN_ASSERTION, 1006, RUNTIME, "an assertion that does not hold", \
+      "The condition of the program's own `assert` was false.", \
+      "entry main : i64 = let n = length (iota 3) in assert (n > 3) n\n", \
+      "entry main : i64 = let n = length (iota 3) in assert (n >= 3) n\n") \
+    X(RUN_RANGE, 1007, RUNTIME, "a range that goes the wrong way", \
+      "`a..<b` and `a...b` go up and `a..>b` goes down; the second element of a range with a step lies beyond " \
+      "the first in that direction. A range that ends where it begins is empty.", \
+      "entry main : []i64 = let n = length (iota 3) in 5..<n\n", \
+      "entry main : []i64 = let n = length (iota 3) in 0..<n\n") \
+    X(RUN_UPDATE, 1008, RUNTIME, "an update that does not fit", \
+      "`xs with [from:to] = ys` replaces as many values as it is given, inside of xs.", \
+      "entry main : []i64 = iota 3 with [1:3] = iota 3\n", \
+      "entry main : []i64 = iota 3 with [1:3] = iota 2\n") \
+    X(RUN_LENGTHS, 1009, RUNTIME, "arrays of different lengths side by side", \
+      "`zip`, `zip_with` and `map2` to `map5` take arrays of one length.", \
+      "entry main : []i64 = map2 (+) (iota 3) (iota 4)\n", \
+      "entry main : []i64 = map2 (+) (iota 3) (take 3 (iota 4))\n") \
+    X(RUN_STREAMS, 1010, RUNTIME, "streams of different lengths side by side", \
+      "Sequences that are visited together must be equally long. That they are not is found at the end of the " \
+      "shorter one, or before anything runs where the lengths are known.", \
+      "entry main : i64 = fold_seq (+) 0 (zip_with_seq (*) (rows (iota 3)) (rows (iota 4)))\n", \
+      "entry main : i64 = fold_seq (+) 0 (zip_with_seq (*) (rows (iota 4)) (rows (iota 4)))\n") \
+    X(RUN_PLACES, 1011, RUNTIME, "not one place for each value", \
+      "`permute`, `scatter` and `permute_seq` take indices and values of the same nesting: one index for each " \
+      "value.", \
+      "entry main : []i64 = scatter (replicate 4 0) (iota 3) (iota 2)\n", \
+      "entry main : []i64 = scatter (replicate 4 0) (iota 2) (iota 2)\n") \
+    X(RUN_COUNT, 1012, RUNTIME, "an array of a negative number of elements", \
+      "`iota`, `replicate` and `generate` take lengths of 0 or more, and a product of less than 2^63.", \
+      "entry main : []i64 = let n = length (iota 3) in iota (n - 4)\n", \
+      "entry main : []i64 = let n = length (iota 3) in iota (max 0 (n - 4))\n") \
+    X(RUN_UNFLATTEN, 1013, RUNTIME, "elements that do not fill the new shape", \
+      "`unflatten n m xs` and `reshape` keep all elements: n times m is the length of xs.", \
+      "entry main : [][]i64 = unflatten 2 3 (iota 5)\n", \
+      "entry main : [][]i64 = unflatten 2 3 (iota 6)\n") \
+    X(RUN_EMPTY, 1014, RUNTIME, "a fold of nothing without a neutral element", \
+      "`fold1` of an empty array has no value.", \
+      "entry main : i64 = fold1 (+) (filter (> 5) (iota 3))\n", \
+      "entry main : i64 = fold (+) 0 (filter (> 5) (iota 3))\n") \
+    X(RUN_GROUPS, 1015, RUNTIME, "a negative number of groups", \
+      "`group_seq` and `group_map_seq` take how many groups there are; they are numbered from 0.", \
+      "entry main : seq i64 =\n" \
+      "  let n = length (iota 3)\n" \
+      "  in group_seq (n - 4) (\\x -> [x]) (rows (iota 3)) (\\_ ys -> fold_seq (+) 0 ys)\n", \
+      "entry main : seq i64 =\n" \
+      "  let n = length (iota 3)\n" \
+      "  in group_seq n (\\x -> [x]) (rows (iota 3)) (\\_ ys -> fold_seq (+) 0 ys)\n") \
+    X(RUN_GROUPS_FIT, 1016, RUNTIME, "more results of groups than fit into memory", \
+      "A program that keeps the results of all groups needs memory for them. Give workers more memory, or fold " \
+      "the results.", \
+      NULL, NULL) \
+    X(RUN_ROWS_DIFFER, 1017, RUNTIME, "rows that differ in length where they may not", \
+      "`transpose`, and `fft` over several axes, need rows of one length. `map fft` transforms rows of any " \
+      "lengths.", \
+      "entry main : [][]i64 = transpose (map (\\i -> iota i) (1...3))\n", \
+      "entry main : [][]i64 = transpose (map (\\_ -> iota 3) (1...3))\n") \
+    X(RUN_LAW, 1018, RUNTIME, "a step that minds how the stream is cut", \
+      "`gridloom test` and `eval --laws` cut streams at random and compare: the operator of `fold_seq` must be associative with " \
+      "its neutral element, and the step and merge of `reduce_seq` keep their laws (docs/language.md). Workers " \
+      "cut streams as it suits them, so such a program would give other results from run to run.", \
+      "entry main : f64 = fold_seq (-) 0 (rows (map f64 (1...9)))\n", \
+      "entry main : f64 = fold_seq (+) 0 (rows (map (\\x -> - f64 x) (1...9)))\n") \
+    X(RUN_GROUP_MEMBERS, 1019, RUNTIME, "a group that makes another number of elements", \
+      "The body of `group_map_seq` gives one element for each of the group.", \
       NULL, NULL)
 /* clang-format on */
 
