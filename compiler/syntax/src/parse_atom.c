@@ -65,9 +65,17 @@ static syn_exp *right_section(syn_parser *p, uint32_t first) {
     return loom_syn_finish(p, e, first);
 }
 
+syn_name *loom_syn_qualifier(syn_parser *p) {
+    if (!loom_syn_is(p, T_NAME) || loom_syn_ahead(p, 1)->kind != T_DOT) return NULL;
+    syn_name *name = loom_syn_next(p)->name;
+    loom_syn_next(p);
+    return name;
+}
+
 static syn_exp *backtick_section(syn_parser *p, uint32_t first) {
     loom_syn_next(p);
     syn_exp *e = loom_syn_new_exp(p, E_RIGHT, first);
+    e->qualifier = loom_syn_qualifier(p);
     e->name = loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a function's name", "as in (`f` x)")->name;
     e->flag = true;
     loom_syn_expect(p, LOOM_W_CLOSING, T_BACKTICK, "the closing backtick", NULL);
@@ -332,11 +340,13 @@ static syn_exp *parse_atom(syn_parser *p) {
 static syn_exp *parse_application(syn_parser *p) {
     uint32_t first = p->at;
     syn_exp *f = parse_atom(p);
-    if (!starts_atom(p)) return f;
+    if (!starts_atom(p) && !loom_syn_is(p, T_BACKSLASH)) return f;
     syn_exp *e = loom_syn_new_exp(p, E_APPLY, first);
     e->a = f;
     LOOM_VEC(syn_exp *) items = {0};
     while (starts_atom(p)) LOOM_PUSH(p->c->arena, items, parse_atom(p));
+    /* `map \x -> ...`: the last argument needs no parentheses, since a function goes as far as it can. */
+    if (loom_syn_is(p, T_BACKSLASH)) LOOM_PUSH(p->c->arena, items, loom_syn_parse_lambda(p));
     e->items = items.at;
     e->n_items = (uint32_t)items.count;
     loom_syn_extent(p, first, X_APPLY);

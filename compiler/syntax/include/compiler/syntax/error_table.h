@@ -207,9 +207,10 @@
       "entry main (x: f64) (n: i64) = [x, n]\n", \
       "entry main (x: f64) (n: i64) = [x, f64 n]\n") \
     X(INDEX_TYPE, 408, TYPE, "a size or index that is not an i64", \
-      "Indices, bounds of slices, and the bounds of loops that count are of type i64, whatever the array.", \
-      "entry main (xs: []f64) (i: i32) = xs[i]\n", \
-      "entry main (xs: []f64) (i: i32) = xs[i64 i]\n") \
+      "Sizes and bounds of slices are of type i64, whatever the array. An index, and the bound of a loop that counts, may be " \
+      "of a shorter type too: an index i8, i16 or i32, a bound any integer.", \
+      "entry main (xs: []f64) (n: i32) = xs[:n]\n", \
+      "entry main (xs: []f64) (n: i32) = xs[:i64 n]\n") \
     X(INDEX_DEPTH, 409, TYPE, "more indices than levels", \
       "xs[i, j] takes an element of an array of arrays. What is indexed here is no array, or is nested less deep.", \
       "entry main (xs: []f64) = xs[0, 1]\n", \
@@ -236,10 +237,10 @@
       "entry main (xs: []f64) (ys: []f64) = zip_with (\\x y -> x + y) xs ys\n") \
     X(FUNCTION_AS_VALUE, 414, TYPE, "a function where data must stand", \
       "Functions may be parameters and results of a `def` and be named by `let`; they are specialised away. They are " \
-      "never elements of arrays or parts of types, loop state, or results of `if` or of an entry. Often an argument is " \
-      "missing, and what remains is a function of it.", \
-      "entry main (x: f64) = max x\n", \
-      "entry main (x: f64) = max x 0\n") \
+      "never elements of arrays or parts of types, loop state, or results of `if`. Often an argument is missing, and what " \
+      "remains is a function of it.", \
+      "entry main (x: f64) : f64 = max x\n", \
+      "entry main (x: f64) : f64 = max x 0\n") \
     X(FUNCTION_NEEDED, 415, TYPE, "a function is needed", \
       "The parameter has the type of a function, and the argument is a value.", \
       "def twice (f: f64 -> f64) (x: f64) = f (f x)\nentry main (x: f64) = twice x x\n", \
