@@ -118,7 +118,8 @@ static loom_trap_text describe(loom_arena *arena, const loom_program *p, const l
     case LOOM_TRAP_SLICE_ORDER:
     case LOOM_TRAP_SLICE_END: return slice_text(trap, detail != 0);
     case LOOM_TRAP_SLICE_STEP:
-        return (loom_trap_text){"a slice with step 0", "a step goes up or down; what does neither is out of bounds"};
+        return (loom_trap_text){LOOM_TRAP_CODE_SLICE, "a slice with step 0",
+                                "a step goes up or down; what does neither is out of bounds"};
     case LOOM_TRAP_UNFLATTEN:
         return (loom_trap_text){LOOM_TRAP_CODE_UNFLATTEN,
                                 n->aux ? "reshape to {a} elements, but the array has {b}"
