@@ -62,8 +62,8 @@ static loom_status *deliver(const cli_entry_run *r, const loom_value *result, co
                             const loom_window_counts *windows) {
     loom_file_set *files = loom_file_set_create();
     cli_hold_signals(true);
-    loom_status *status = r->frames_out ? loom_frames_write(result, stdout)
-                                        : loom_client_outputs_hold(r->out, result, stdout, files);
+    loom_status *status =
+        r->frames_out ? loom_frames_write(result, stdout) : loom_client_outputs_hold(r->out, result, stdout, files);
     if (!status && job) status = cli_hold_stats(&r->where, job, windows, files);
     if (!status) status = cli_commit(files);
     loom_file_set_destroy(files);

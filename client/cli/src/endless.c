@@ -153,7 +153,8 @@ static loom_status *close_groups(live *l, int64_t closed) {
             continue;
         }
         if (status)
-            return loom_status_note(status, "in groups %" PRId64 " to %" PRId64 " of group_seq forever", l->out, to - 1);
+            return loom_status_note(status, "in groups %" PRId64 " to %" PRId64 " of group_seq forever", l->out,
+                                    to - 1);
         status = l->deliver(l, value);
         loom_value_unref(value);
         LOOM_TRY(status);
@@ -246,9 +247,10 @@ static loom_status *take_input(live *l) {
 
 static loom_status *check_outputs(const cli_entry_run *r) {
     if (!r->outputs.count || r->frames_out) return NULL;
-    return loom_status_note(
-        loom_error(LOOM_E_USAGE, "-o %s: the result of an endless stream has no end, and a file would", r->outputs.at[0]),
-        "hint: without -o elements print, one on a line; -o - writes them as raw frames");
+    return loom_status_note(loom_error(LOOM_E_USAGE,
+                                       "-o %s: the result of an endless stream has no end, and a file would",
+                                       r->outputs.at[0]),
+                            "hint: without -o elements print, one on a line; -o - writes them as raw frames");
 }
 
 loom_status *cli_endless_check(const cli_entry_run *r) {

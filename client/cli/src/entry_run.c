@@ -27,9 +27,9 @@ static loom_status *find_frames_out(cli_entry_run *r) {
     loom_type_id type = loom_client_result_type(p, r->function);
     if (r->outputs.count > 1) return loom_error(LOOM_E_USAGE, "-o -: no other output goes with it");
     if (p->types[type].kind == LOOM_T_SEQ) return NULL;
-    return loom_status_note(loom_error(LOOM_E_USAGE, "-o -: raw frames are for sequences, and the result is %s",
-                                       loom_type_text(p, type)),
-                            "hint: -o FILE.npy");
+    return loom_status_note(
+        loom_error(LOOM_E_USAGE, "-o -: raw frames are for sequences, and the result is %s", loom_type_text(p, type)),
+        "hint: -o FILE.npy");
 }
 
 /* Standard input is one thing only, and for commands that read it once. */
@@ -41,8 +41,9 @@ static loom_status *check_input(const cli_entry_run *r, const char **paths, int 
             return loom_error(LOOM_E_USAGE, "--stream %s=-: standard input is the program's text already", name);
     }
     if (r->takes_frames) return NULL;
-    return loom_status_note(loom_error(LOOM_E_USAGE, "--stream %s=-: this command reads its streams more than once", name),
-                            "hint: save it to a .npy file");
+    return loom_status_note(
+        loom_error(LOOM_E_USAGE, "--stream %s=-: this command reads its streams more than once", name),
+        "hint: save it to a .npy file");
 }
 
 void cli_entry_remarks(const cli_entry_run *r, const loom_job_result *result) {

@@ -99,8 +99,10 @@ static loom_status *check_kind(const binder *b, const param *q, const char *opti
 /* --stream NAME=-: all leaves of one stream. */
 static loom_status *hang_frames(binder *b, param *q, const char *given, bool whole) {
     if (!whole) {
-        return loom_status_note(loom_error(LOOM_E_USAGE, "--stream %s: the fields of a stream come from standard input "
-                                                         "together", given),
+        return loom_status_note(loom_error(LOOM_E_USAGE,
+                                           "--stream %s: the fields of a stream come from standard input "
+                                           "together",
+                                           given),
                                 "hint: --stream %s=-", q->name);
     }
     for (uint32_t i = 0; i < b->n_params; i++) {
@@ -109,7 +111,8 @@ static loom_status *hang_frames(binder *b, param *q, const char *given, bool who
     }
     for (uint32_t k = 0; k < q->n_leaves; k++) {
         if (q->slots[k].given)
-            return loom_error(LOOM_E_USAGE, "--stream %s: %s was given before, as %s", given, q->name, q->slots[k].given);
+            return loom_error(LOOM_E_USAGE, "--stream %s: %s was given before, as %s", given, q->name,
+                              q->slots[k].given);
         q->slots[k] = (slot){given, "-", false};
     }
     q->endless = true;

@@ -3,7 +3,8 @@
  *     --arg NAME[.field]=VALUE        a scalar: 3, -1.5e3, true, inf, 1+2i
  *     --arg NAME[.field]=FILE.npy     an array; FILE.npy,LENGTHS.npy where its second level is irregular
  *     --stream NAME[.field]=FILE.npy  a column of a stream over the first axis; FILE.npy,LENGTHS.npy likewise
- *     --stream NAME=-                 a whole stream, as raw frames (io/frames.h) from standard input; it may be endless
+ *     --stream NAME=-                 a whole stream, as raw frames (io/frames.h) from standard input; it may be
+ * endless
  *     --const NAME.field=FILE.npy     a field that is the same in all of the stream
  *
  * Every scalar leaf of every parameter must be given, once. Errors name the parameter with its type as the program
