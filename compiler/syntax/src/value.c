@@ -47,6 +47,11 @@ syn_node *loom_syn_need_node(syn_elab *e, syn_value *v, loom_span span, const ch
                        "a %s cannot be %s", window ? "window" : "boundary", where);
         return loom_syn_poison(e, span);
     }
+    if (v->kind == V_FOREVER) {
+        loom_syn_error(e, LOOM_W_FOREVER_AS_VALUE, span, "`group_seq forever keys s body`",
+                       "`forever` is no number, and cannot be %s", where);
+        return loom_syn_poison(e, span);
+    }
     uint32_t missing = loom_syn_arity(e, v);
     const char *form = v->kind == V_BUILTIN ? loom_syn_builtin_form(loom_syn_builtin(v->builtin)->name) : NULL;
     const char *hint =
@@ -94,13 +99,6 @@ syn_decl *loom_syn_top_level(const syn_elab *e, const syn_name *name) {
 }
 
 /* ---- names that are not there ---- */
-
-/* What a later version will have, and what does its work. */
-static const struct {
-    const char *name, *way;
-} unavailable[] = {
-    {"forever", "give a number of groups"},
-};
 
 /* What other languages call it. */
 static const struct {
@@ -169,13 +167,6 @@ static const char *similar_name(syn_elab *e, syn_env *env, const syn_name *name)
 }
 
 static syn_value *unknown_name(syn_elab *e, const syn_name *name, syn_env *env, loom_span span) {
-    for (size_t i = 0; i < sizeof unavailable / sizeof *unavailable; i++) {
-        if (strcmp(name->text, unavailable[i].name) == 0) {
-            loom_syn_error(e, LOOM_W_UNAVAILABLE, span, unavailable[i].way, "`%s` is not available in this version",
-                           name->text);
-            return loom_syn_node_value(e, loom_syn_poison(e, span));
-        }
-    }
     /* What the lexer put in place of what it complained about. */
     if (loom_syn_is_stand_in(name)) return loom_syn_node_value(e, loom_syn_poison(e, span));
     const char *hint = foreign_hint(name);
@@ -218,6 +209,7 @@ static syn_value *language_name(syn_elab *e, syn_name *name, loom_dtype at, loom
         v->at = at;
         return v;
     }
+    if (at == LOOM_DTYPES && strcmp(name->text, "forever") == 0) return loom_syn_value(e, V_FOREVER);
     syn_node *constant = loom_syn_constant(e, name, at, span);
     return constant ? loom_syn_node_value(e, constant) : NULL;
 }
