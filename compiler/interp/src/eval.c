@@ -136,6 +136,13 @@ static loom_status *eval_call(evaluation *ev, const loom_node *n, slot *result) 
     return eval_body(ev, body, result);
 }
 
+/* The meaning of a lifted function is its body. */
+static loom_status *eval_lifted(evaluation *ev, const loom_node *n, slot *result) {
+    loom_body_id body = body_of(ev, n, 0);
+    for (uint32_t i = 0; i < n->n_operands; i++) set_param(ev, body, i, take_operand(ev, n, i));
+    return eval_body(ev, body, result);
+}
+
 static loom_status *eval_for(evaluation *ev, const loom_node *n, slot *result) {
     int64_t count = operand_i64(ev, n, 0);
     loom_body_id body = body_of(ev, n, 0);
@@ -187,6 +194,7 @@ static loom_status *eval_op(evaluation *ev, loom_node_id id, slot *result) {
     case LOOM_OP_TUPLE: return eval_tuple(ev, n, result);
     case LOOM_OP_PROJECT: return eval_project(ev, n, result);
     case LOOM_OP_CALL: return eval_call(ev, n, result);
+    case LOOM_OP_LIFTED: return eval_lifted(ev, n, result);
     case LOOM_OP_IF: return eval_body(ev, body_of(ev, n, operand(ev, n, 0).b ? 0 : 1), result);
     case LOOM_OP_LOOP_FOR: return eval_for(ev, n, result);
     case LOOM_OP_LOOP_WHILE: return eval_while(ev, n, result);

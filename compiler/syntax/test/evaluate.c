@@ -192,6 +192,13 @@ LOOM_TEST(syntax_evaluate, foreign_functions) {
                "entry main = re (dft [1, 3])[1] == 6 && re (sum (map (\\x -> (dft [x])[0]) [1, 2])) == 6");
 }
 
+/* Nor is what stands for the map of a lifted one. */
+LOOM_TEST(syntax_evaluate, lifted_functions) {
+    check_true(
+        "def f (x: f64) = x + 1 def fs (xs: []f64) = map (* 7) xs lifted regular f = fs lifted irregular f = fs\n"
+        "entry main = f 1f64 == 2 && sum (map f [1f64, 2f64]) == 5 && sum (map (\\x -> 2 * f x) [3f64]) == 8");
+}
+
 LOOM_TEST(syntax_evaluate, sequences) {
     TRUE("fold_seq (+) 0 (map_seq (* 2) (rows [1, 2, 3])) == 12");
     IS("from_seq (filter_seq (> 1) (rows [1, 2, 3]))", "[2, 3]");
