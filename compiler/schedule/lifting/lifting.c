@@ -1,6 +1,7 @@
 #include "compiler/schedule/lifting.h"
 #include "compiler/fuse/fuse.h"
 #include "compiler/schedule/schedule.h"
+#include <stdlib.h>
 
 static loom_status *checked(const loom_lifted *l, bool check, const char *pass) {
     if (!check) return NULL;
@@ -33,22 +34,38 @@ static const bool *regular_parameters(loom_arena *arena, const loom_vectorise_re
     return regular;
 }
 
+/* With versions: the program, or what is wrong with it: an error, or NULL with a remark. */
+static loom_status *with_versions(loom_arena *arena, const loom_vectorise_request *request, const bool *regular,
+                                  loom_program **chosen, loom_version_notes *notes, const char **remark) {
+    uint32_t function = request->graph->stages[request->stage].function;
+    LOOM_TRY(loom_versions_choose(arena, request->program, function, regular, true, chosen, notes));
+    if (!notes->used) return NULL;
+    loom_vectorise_request trial = *request;
+    loom_lifted *lifted = NULL;
+    trial.program = *chosen;
+    LOOM_TRY(loom_vectorise(arena, &trial, &lifted, remark));
+    if (!lifted && !*remark) *remark = "no reason given";
+    return NULL;
+}
+
 loom_status *loom_lifting_versions(loom_arena *arena, const loom_vectorise_request *request, loom_program **chosen,
                                    loom_version_notes *notes) {
     const loom_graph_stage *stage = &request->graph->stages[request->stage];
     *chosen = (loom_program *)request->program;
     if (stage->kind == LOOM_STAGE_WHOLE) return NULL;
     const bool *regular = regular_parameters(arena, request);
-    LOOM_TRY(loom_versions_choose(arena, request->program, stage->function, regular, true, chosen, notes));
-    if (!notes->used) return NULL;
-    loom_vectorise_request trial = *request;
-    loom_lifted *lifted = NULL;
     const char *remark = NULL;
-    trial.program = *chosen;
-    LOOM_TRY(loom_vectorise(arena, &trial, &lifted, &remark));
-    if (lifted) return NULL;
+    loom_status *status = with_versions(arena, request, regular, chosen, notes, &remark);
+    if (loom_compile_steps_down(status, false)) {
+        char *text = loom_status_text(status);
+        remark = loom_arena_strdup(arena, text);
+        free(text);
+        loom_status_free(status);
+        status = NULL;
+    }
+    if (status || !remark) return status;
     const char *text = loom_arena_printf(arena, "%s: without lifted versions, because with them: %s",
-                                         stage->label ? stage->label : "a stage", remark ? remark : "no reason given");
+                                         stage->label ? stage->label : "a stage", remark);
     LOOM_PUSH(arena, *notes, text);
     notes->used = 0;
     return loom_versions_choose(arena, request->program, stage->function, regular, false, chosen, notes);

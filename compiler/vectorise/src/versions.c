@@ -29,6 +29,9 @@
  * few; beyond this the bodies are taken, so that compiling stays linear in the program. */
 #define MAX_ROUNDS 32
 
+/* Calls that a map is divided for at one time: each argument is a column of what its first half gives. */
+#define MAX_CALLS 64
+
 typedef enum verdict {
     LATER,   /* inside of another one, or it needs another one's result */
     BODY,    /* what the body says */
@@ -253,15 +256,16 @@ static void need(void *to, loom_node_id id) {
     n->found = n->found || n->waits[id];
 }
 
-/* Of the calls in a body: those that need the result of another one wait for it. */
+/* Of the calls in a body: those that need the result of another one wait for it, and those that are too many. */
 static void order(chooser *c, loom_body_id b, bool *waits) {
+    uint32_t calls = 0;
     for (uint32_t i = c->first_own[b]; i < c->first_own[b + 1]; i++) {
         loom_node_id id = c->own[i];
         needs n = {waits, false};
         if (!c->live[id]) continue;
         for_uses(c, id, b, need, &n);
         bool chosen = is_lifted(c, id) && c->verdict[id] == VERSION;
-        if (chosen && n.found) c->verdict[id] = LATER;
+        if (chosen && (n.found || calls++ >= MAX_CALLS)) c->verdict[id] = LATER;
         waits[id] = n.found || chosen;
     }
 }
@@ -386,7 +390,8 @@ typedef struct splitting {
     bool *before; /* by node of the body's range, from `first`: the arguments of calls need it */
     loom_node_id first;
     LOOM_VEC(loom_node_id) calls;  /* that a version takes the place of */
-    LOOM_VEC(loom_node_id) fields; /* what the first half gives; */
+    uint32_t n_kept;               /* the first fields: those that the second half needs */
+    LOOM_VEC(loom_node_id) fields; /* what the first half gives */
     uint32_t *field_of;            /* by node of the range: its number + 1 */
     loom_node_id *given;           /* the arrays of it */
 } splitting;
@@ -428,12 +433,31 @@ static void divide(splitting *s) {
     }
     for (uint32_t i = from; i < end; i++) {
         loom_node_id id = c->own[i];
-        if (!c->live[id]) continue;
-        if (is_call(s, id)) LOOM_PUSH(c->arena, s->calls, id);
-        if (is_call(s, id) || !is_before(s, id)) for_uses(c, id, s->body, add_field, s);
+        if (c->live[id] && !is_call(s, id) && !is_before(s, id)) for_uses(c, id, s->body, add_field, s);
     }
     loom_node_id result = c->from->bodies[s->body].result;
     if (c->owner[result] == s->body && !is_call(s, result)) add_field(s, result);
+    s->n_kept = (uint32_t)s->fields.count;
+    for (uint32_t i = from; i < end; i++) {
+        loom_node_id id = c->own[i];
+        if (!c->live[id] || !is_call(s, id)) continue;
+        LOOM_PUSH(c->arena, s->calls, id);
+        for_uses(c, id, s->body, add_field, s);
+    }
+}
+
+/* Can what the first half gives be an array of tuples, and the second half a map over what it needs? */
+static bool fits(const splitting *s) {
+    const loom_program *p = s->c->from;
+    uint64_t leaves = 0;
+    for (size_t i = 0; i < s->fields.count; i++) {
+        loom_type_leaf *unused;
+        loom_type_id type = p->nodes[s->fields.at[i]].type;
+        leaves += loom_type_leaves(p, s->c->arena, type, &unused);
+        if (loom_type_levels(p, type) >= LOOM_MAX_DEPTH) return false;
+    }
+    return s->fields.count <= LOOM_MAX_TUPLE && leaves <= LOOM_MAX_LEAVES &&
+           s->n_arrays + s->n_kept + s->calls.count <= LOOM_MAX_TUPLE;
 }
 
 static void first_half(splitting *s) {
@@ -502,6 +526,21 @@ static loom_body_id unchanged(chooser *c, const loom_node *call, const loom_type
     return open;
 }
 
+static bool in_map(const chooser *c, loom_node_id id) {
+    loom_node_id user = c->user[c->owner[id]];
+    return user != LOOM_NONE && is_map((loom_op)c->from->nodes[user].op);
+}
+
+/* For the levels of two maps. */
+static bool has_room(const chooser *c, const loom_node *call) {
+    uint32_t most = loom_type_levels(c->from, call->type);
+    for (uint32_t i = 0; i < call->n_operands; i++) {
+        uint32_t levels = loom_type_levels(c->from, c->from->nodes[loom_operand(c->from, call, i)].type);
+        if (levels > most) most = levels;
+    }
+    return most + 2 <= LOOM_MAX_DEPTH;
+}
+
 /* The results of a call for all elements. */
 static loom_node_id by_version(splitting *s, loom_node_id id) {
     chooser *c = s->c;
@@ -511,9 +550,8 @@ static loom_node_id by_version(splitting *s, loom_node_id id) {
     for (uint32_t i = 0; i < n; i++) args[i] = all_of(s, loom_operand(c->from, call, i));
     note_version(c, id);
     c->notes->used++;
-    loom_body_id around = c->owner[s->id];
     loom_node_id operands[2] = {LOOM_NONE, s->length};
-    if (c->user[around] == LOOM_NONE || !is_map((loom_op)c->from->nodes[c->user[around]].op)) {
+    if (!in_map(c, s->id) || !has_room(c, call)) {
         operands[0] = inlined(c, c->from->body_refs[call->first_body + 1], args);
     } else {
         loom_type_id *types = LOOM_NEW_ARRAY(c->arena, loom_type_id, n),
@@ -535,19 +573,19 @@ static loom_node_id by_version(splitting *s, loom_node_id id) {
 static loom_node_id second_half(splitting *s, const loom_node_id *results) {
     chooser *c = s->c;
     const loom_body b = c->from->bodies[s->body];
-    uint32_t n_fields = (uint32_t)s->fields.count, n_calls = (uint32_t)s->calls.count;
-    uint32_t n = s->n_arrays + n_fields + n_calls, at = 0;
+    uint32_t n_kept = s->n_kept, n_calls = (uint32_t)s->calls.count;
+    uint32_t n = s->n_arrays + n_kept + n_calls, at = 0;
     loom_node_id *operands = LOOM_NEW_ARRAY(c->arena, loom_node_id, n), *params;
     loom_type_id *types = LOOM_NEW_ARRAY(c->arena, loom_type_id, n);
     for (uint32_t i = 0; i < s->n_arrays; i++) operands[at++] = s->arrays[i];
-    for (uint32_t i = 0; i < n_fields; i++) operands[at++] = s->given[i];
+    for (uint32_t i = 0; i < n_kept; i++) operands[at++] = s->given[i];
     for (uint32_t i = 0; i < n_calls; i++) operands[at++] = results[i];
     for (uint32_t i = 0; i < n; i++) types[i] = c->to->types[type_of(c, operands[i])].element;
     loom_body_id open = loom_build_open(c->to, n, types, s->span);
     params = params_of(c, open, n);
     for (uint32_t i = 0; i < b.n_params; i++) c->map[b.first + i] = params[i];
-    for (uint32_t i = 0; i < n_fields; i++) c->map[s->fields.at[i]] = params[s->n_arrays + i];
-    for (uint32_t i = 0; i < n_calls; i++) c->map[s->calls.at[i]] = params[s->n_arrays + n_fields + i];
+    for (uint32_t i = 0; i < n_kept; i++) c->map[s->fields.at[i]] = params[s->n_arrays + i];
+    for (uint32_t i = 0; i < n_calls; i++) c->map[s->calls.at[i]] = params[s->n_arrays + n_kept + i];
     for (uint32_t i = c->first_own[s->body]; i < c->first_own[s->body + 1]; i++) {
         loom_node_id id = c->own[i];
         bool again = c->from->nodes[id].op == LOOM_OP_CONST || !is_before(s, id);
@@ -556,6 +594,18 @@ static loom_node_id second_half(splitting *s, const loom_node_id *results) {
     }
     loom_build_close(c->to, open, c->map[b.result]);
     return make(c, LOOM_OP_MAP, copied_type(c, s->id), operands, n, &open, 1, 0, s->span);
+}
+
+/* All calls of the map are what their bodies say. */
+static loom_node_id give_up(splitting *s) {
+    chooser *c = s->c;
+    for (size_t i = 0; i < s->calls.count; i++) {
+        loom_node_id call = s->calls.at[i];
+        c->verdict[call] = BODY;
+        note(c, call, "not lifted: too many values, or of too many levels, are needed before and after it");
+    }
+    c->splits[s->id] = false;
+    return emit_node(c, s->id);
 }
 
 static loom_node_id split_map(chooser *c, loom_node_id id) {
@@ -568,6 +618,8 @@ static loom_node_id split_map(chooser *c, loom_node_id id) {
     s.field_of = LOOM_NEW_ARRAY(c->arena, uint32_t, range);
     s.n_arrays = n->n_operands;
     s.arrays = LOOM_NEW_ARRAY(c->arena, loom_node_id, s.n_arrays);
+    divide(&s);
+    if (!fits(&s)) return give_up(&s);
     for (uint32_t i = 0; i < s.n_arrays; i++) s.arrays[i] = c->map[loom_operand(c->from, n, i)];
     s.length = length_of(c, s.arrays[0], s.span);
     /* What the map says of its arrays; a version is given them without it. */
@@ -575,7 +627,6 @@ static loom_node_id split_map(chooser *c, loom_node_id id) {
         loom_node_id operands[2] = {s.arrays[i], s.length};
         s.arrays[i] = make(c, LOOM_OP_CLAIM, type_of(c, s.arrays[i]), operands, 2, NULL, 0, 1, s.span);
     }
-    divide(&s);
     first_half(&s);
     loom_node_id *results = LOOM_NEW_ARRAY(c->arena, loom_node_id, s.calls.count + 1);
     for (size_t i = 0; i < s.calls.count; i++) results[i] = by_version(&s, s.calls.at[i]);

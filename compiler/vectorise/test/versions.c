@@ -1,6 +1,7 @@
 /* Where the versions of lifted functions take the place of a map. The versions here are wrong on purpose: they mark
  * what they make, so that the result tells where they were used. */
 #include "compiler/vectorise/versions.h"
+#include "common/buffer.h"
 #include "compiler/interp/interp.h"
 #include "compiler/stage/stage.h"
 #include "compiler/syntax/syntax.h"
@@ -103,6 +104,34 @@ LOOM_TEST(versions, by_shapes) {
     gives(ROWS
           "entry main (n: i64) : f64 = sum (map f (map (\\i -> map f64 (iota (2 + i / n))) (iota n) :> [n][2]f64))",
           200, 1, NULL);
+}
+
+/* More calls than are looked at in one round; more values than a tuple has fields. */
+LOOM_TEST(versions, many) {
+    for (int more = 0; more < 2; more++) {
+        loom_buffer text = {0};
+        int n = more ? LOOM_MAX_TUPLE + 1 : 150;
+        loom_buffer_text(&text, F "entry main (n: i64) : f64 = sum (map (\\x -> let y0 = x\n");
+        if (more) loom_buffer_text(&text, "let s = x + 1\n");
+        for (int i = 1; i <= n; i++) {
+            if (more) {
+                loom_buffer_printf(&text, "let a%d = x * %d let s = s + a%d\n", i, i, i);
+            } else {
+                loom_buffer_printf(&text, "let y%d = y%d + f (%d * x)\n", i, i - 1, i);
+            }
+        }
+        if (more) {
+            loom_buffer_text(&text, "let y = f s\n");
+            for (int i = 1; i <= n; i++) loom_buffer_printf(&text, "let y = y - a%d\n", i);
+            loom_buffer_text(&text, "in y) [f64 n])");
+        } else {
+            loom_buffer_printf(&text, "in y%d) [f64 n])", n);
+        }
+        loom_buffer_printf(&text, "%c", 0);
+        double all = n * (n + 1); /* 2 * sum of 1 .. n */
+        gives(text.data, more ? 2 + 1 + 1 : 2 + all + 100 * n, more ? 0 : (uint32_t)n, more ? "too many values" : NULL);
+        loom_buffer_free(&text);
+    }
 }
 
 /* Its elements are not all those of the map. */
