@@ -75,7 +75,8 @@ for entry, rows, wanted in [
                                       "third: for each element of the map around by itself: " + DIFFER % (1, line["scalars"])]),
         ("made_twice", [], [SMOOTH, SMOOTH + ", " + ALL]),
         ("alone", [], []),
-        ("branch", [], ["smooth: not lifted: it is called in a branch, which not all elements of a map do together"]),
+        ("branch", [], [SMOOTH]),
+        ("branches", [], ["total: lifted by totals, " + IRREGULAR, SMOOTH]),
         ("turns", [], ["smooth: not lifted: it is called in a loop, which not all elements of a map do together"]),
         ("stream", [], [SMOOTH]),
         ("streamed", [], [SMOOTH])]:

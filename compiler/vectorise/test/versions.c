@@ -134,13 +134,36 @@ LOOM_TEST(versions, many) {
     }
 }
 
-/* Its elements are not all those of the map. */
-LOOM_TEST(versions, not_in_control) {
-    gives(F "entry main (n: i64) : f64 = sum (map (\\x -> if x > 1 then f x else x) [f64 n, 1f64])", 4, 0,
-          "in a branch");
-    gives(F "entry main (n: i64) : f64 = sum (map (\\x -> loop x for i < n do f x) [f64 n, 1f64])", 7, 0, "in a loop");
-    gives(F "entry main (n: i64) : f64 = reduce (\\a b -> a + f b) 0 [f64 n, 1f64]", 5, 0, "in fold");
+/* Of the elements that take the branch. */
+LOOM_TEST(versions, in_branches) {
+    gives(F "entry main (n: i64) : f64 = sum (map (\\x -> if x > 1 then f x else x) [f64 n, 1f64])", 103, 1, NULL);
+    gives(F "entry main (n: i64) : f64 = sum (map (\\x -> if x > 1 then 1 else f x) [f64 n, 1f64, 0, 3])", 203, 1,
+          NULL);
+    gives(F
+          "entry main (n: i64) : f64 = sum (map (\\x -> (if x > 1 then f (x + 1) else 2 * f x) - x) [f64 n, 1f64, 3])",
+          103 + 202 + 104 - 6, 2, NULL);
+    gives(F "entry main (n: i64) : f64 = sum (map (\\x -> if x > 9 then f x else x) [f64 n])", 2, 1, NULL);
+    gives(F "entry main (n: i64) : f64 = "
+            "sum (map (\\x -> if x > 1 then (let y = x * x in if y > 5 then f y else y) else f x) [f64 n, 1f64, 3])",
+          4 + 101 + 109, 2, NULL);
+    gives(F "entry main (n: i64) : f64 = sum (map (\\x -> let y = f x in if y > 102 then f y else x) [f64 n, 3, 1])",
+          2 + 203 + 1, 2, NULL);
+    gives(F "entry main (n: i64) : f64 = sum (generate n (\\i -> if i > 0 then f (f64 i) else 0))", 101, 1, NULL);
+    gives(BOTH "entry main (n: i64) : f64 = sum (map (\\r -> if length r > 1 then f r else 0) (" RAGGED "))", 201, 1,
+          NULL);
+    gives(ROWS "entry main (n: i64) : f64 = sum (map (\\r -> if r[0] > 0 then f r else 0) (" SQUARE "))", 101, 1, NULL);
+    gives(ROWS "entry main (n: i64) : f64 = sum (map (\\r -> if length r > 1 then f r else 0) (" RAGGED "))", 1, 0,
+          "not lifted by fs: argument 1");
     gives(F "entry main (n: i64) : f64 = if n > 1 then sum (map f [f64 n]) else 0", 102, 1, NULL);
+}
+
+/* Its elements are not all those of the map. */
+LOOM_TEST(versions, not_in_loops) {
+    gives(F "entry main (n: i64) : f64 = sum (map (\\x -> loop x for i < n do f x) [f64 n, 1f64])", 7, 0, "in a loop");
+    gives(F
+          "entry main (n: i64) : f64 = sum (map (\\x -> loop x for i < n do (if i > 0 then f x else x)) [f64 n, 1f64])",
+          5, 0, "in a branch");
+    gives(F "entry main (n: i64) : f64 = reduce (\\a b -> a + f b) 0 [f64 n, 1f64]", 5, 0, "in fold");
 }
 
 LOOM_TEST(versions, rows_of_the_result_are_counted) {
