@@ -8,12 +8,13 @@ class Program:
     def __init__(self, params, streams, defs, lets, outs, sizes):
         self.params, self.streams, self.defs, self.lets, self.outs, self.sizes = params, streams, defs, lets, outs, sizes
         self.consts, self.ranges, self.exact = set(), {}, False
+        self.lifted = []  # declarations of versions, which are among `defs`
 
     def result(self):
         return self.outs[0].type if len(self.outs) == 1 else T(*[o.type for o in self.outs])
 
     def text(self):
-        return "".join("def %s = %s\n" % (head, body.text()) for head, body in self.defs) + self.entry()
+        return "".join("def %s = %s\n" % (head, body.text()) for head, body in self.defs) + "".join(d + "\n" for d in self.lifted) + self.entry()
 
     def entry(self):
         params = "".join(" (%s: %s)" % (n, t.text) for n, t in list(self.params.items()) + list(self.streams.items()))
@@ -30,6 +31,14 @@ class Program:
         return [b for _, b in self.defs] + [e for _, e in self.lets] + self.outs
 
 
+def version(name, params, t, body):
+    """The version of a def for arrays of its arguments: a map over its body."""
+    heads = "".join(" (%ss: []%s)" % (n, u.text) for n, u in params.items())
+    inner = "\\%s -> " % " ".join("(%s: %s)" % (n, u.text) for n, u in params.items())
+    arrays = "".join(" %ss" % n for n in params)
+    return "%ss%s : []%s" % (name, heads, t.text), E(A("", t), "map%d (%s" % (len(params), inner), body, ")" + arrays)
+
+
 class Maker:
     def __init__(self, r):
         self.r = r
@@ -39,6 +48,7 @@ class Maker:
         self.base = ["n", "m"] + r.choice([[], ["3"], ["2"], ["k"], ["4", "1"]])
         self.gen = Gen(r, self.base, palette, self.risky, self.irregular)
         self.params, self.streams, self.defs, self.lets, self.consts, self.rows = {}, {}, [], [], set(), {}
+        self.lifted = []
 
     def parameters(self):
         """Every size name is the length of a parameter; a few more of any type."""
@@ -68,6 +78,9 @@ class Maker:
             self.defs.append(("f%d%s : %s" % (i, "".join(" (%s: %s)" % (n, u.text) for n, u in params.items()), t.text), body))
             if all(u.scalar for u in params.values()):
                 g.defs.append(("f%d" % i, list(params.values()), t))
+                if r.random() < 0.6:
+                    self.defs.append(version("f%d" % i, params, t, body))
+                    self.lifted.append("lifted %s f%d = f%ds" % (r.choice(["regular", "irregular"]), i, i))
 
     def expr(self, t, depth=None, exact=False, budget=40, **bound):
         self.gen.budget = budget
@@ -86,7 +99,7 @@ class Maker:
         """A program of any kind."""
         x = self.r.random()
         made = self.array_program() if x < 0.35 else self.sequence_program()
-        made.exact, made.consts = self.exact, self.consts
+        made.exact, made.consts, made.lifted = self.exact, self.consts, self.lifted
         return made
 
     def array_program(self):

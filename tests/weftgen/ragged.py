@@ -1,6 +1,6 @@
 """Programs over rows that differ in length: arguments and streams with lengths, rows that are filtered, cut, joined and computed,
 rows in rows. A row has type []s, rows [][]s; all sizes are open, and everything that needs an element asks for one first."""
-from .programs import Program
+from .programs import Program, version
 from .terms import A, BOOL, E, I64, S, Seq
 
 
@@ -13,6 +13,7 @@ class Ragged:
         self.r = r
         self.s = S(r.choice(["i64", "i64", "i64", "f64", "i32"]))
         self.count, self.budget, self.rows = 0, 0, {}
+        self.defs, self.lifted, self.calls = [], [], {}  # calls: result type -> the functions of a row that give it
 
     def name(self, stem):
         self.count += 1
@@ -24,6 +25,8 @@ class Ragged:
         r, t = self.r, want or self.s
         self.budget -= 1
         found = [n for n, u in env.items() if u == t]
+        if d > 0 and t in self.calls and r.random() < 0.15:
+            return E(t, "(%s " % r.choice(self.calls[t]), self.row(env, d - 1), ")")
         x = r.random()
         if d <= 0 or self.budget <= 0 or x < 0.2:
             if found and r.random() < 0.8:
@@ -67,6 +70,8 @@ class Ragged:
             if found:
                 return E(t, r.choice(found))
             return E(t, "(generate ", self.small(env, 0), " (\\%s -> " % self.name("i"), self.number(env, 0), "))")
+        if t in self.calls and r.random() < 0.15:
+            return E(t, "(%s " % r.choice(self.calls[t]), self.row(env, d - 1), ")")
         rules = [(4, self.mapped), (3, self.filtered), (1.5, self.turned), (1.5, self.scanned), (1.5, self.joined), (2, self.cut),
                  (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (2, self.chosen), (1.5, self.looped),
                  (1.5, self.paired), (0.7, self.turned_pair)]
@@ -284,6 +289,17 @@ class Ragged:
         return E(t, "(map (\\%s -> map (\\%s -> " % (q, x), body, ") ", self.row(inner, 1), ") ", self.matrix(env, d - 1), ")")
 
     # ---- programs ----
+    def definitions(self):
+        """Functions of a row with versions for arrays of rows."""
+        r, u = self.r, row_of(self.s)
+        for i in range(r.choice([0, 0, 1, 2])):
+            self.budget, t = 12, r.choice([u, u, self.s])
+            body = (self.row if t == u else self.number)({"z": u}, r.randint(1, 3))
+            name, kinds = "f%d" % i, r.choice([["regular"], ["irregular"], ["regular", "irregular"]])
+            self.defs += [("%s (z: %s) : %s" % (name, u.text, t.text), body), version(name, {"z": u}, t, body)]
+            self.lifted += ["lifted %s %s = %ss" % (kind, name, name) for kind in kinds]
+            self.calls.setdefault(t, []).append(name)
+
     def of_stream(self, text, t, env, d):
         """A result of a traversal: of rows, or of numbers."""
         r, q, x = self.r, self.name("r"), self.name("x")
@@ -303,6 +319,7 @@ class Ragged:
     def program(self):
         r, u = self.r, row_of(self.s)
         params, streams, lets, outs = {}, {}, [], []
+        self.definitions()
         env = {"a": A("", u), "k": I64}
         params.update(a=A("", u), k=I64)
         self.rows["a"] = r.choice([0, 1, 3, 6])
@@ -324,5 +341,6 @@ class Ragged:
         for _ in range(r.choice([1, 1, 2]) if r.random() < 0.7 or not outs else 0):
             self.budget = 40
             outs.append(self.result(env, r.randint(2, 5)))
-        made = Program(params, streams, [], lets, outs, {"k": r.choice([0, 1, 3])})
+        made = Program(params, streams, self.defs, lets, outs, {"k": r.choice([0, 1, 3])})
+        made.lifted = self.lifted
         return made

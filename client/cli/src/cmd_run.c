@@ -138,8 +138,8 @@ loom_status *cli_eval(const cli_call *call) {
         CLI_ENTRY_OPTIONS(r),
         CLI_OUTPUT_OPTION(r),
         {"laws", 0, LOOM_OPT_FLAG, &r.laws, NULL,
-         "Evaluate fold_seq and reduce_seq over streams cut at random places too, and fail where that gives something "
-         "else: their operators do not keep the laws that workers rely on.",
+         "Evaluate fold_seq and reduce_seq over streams cut at random places too, and lifted functions by their "
+         "versions, and fail where that gives something else: they do not keep the laws that workers rely on.",
          0, 0},
         {"claims", 0, LOOM_OPT_TEXT, &r.claims, "FILE",
          "Write there, as JSON, what shape analysis claims of values and does not hold here, and what is "

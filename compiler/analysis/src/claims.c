@@ -180,6 +180,7 @@ static bool is_map(const loom_node *n, uint32_t i) {
     case LOOM_OP_SEQ_FILTER:
     case LOOM_OP_SEQ_GROUP: return true;
     case LOOM_OP_SEQ_GROUP_MAP: return i != 1;
+    case LOOM_OP_LIFTED: return true; /* once for each element of the map around */
     default: return false;
     }
 }

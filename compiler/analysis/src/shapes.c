@@ -512,6 +512,14 @@ static aval called(loom_shapes *s, aframe *f, const loom_node *n) {
     return x;
 }
 
+/* A lifted function: what its body says. */
+static aval by_body(loom_shapes *s, aframe *f, const loom_node *n) {
+    aval *args = LOOM_NEW_ARRAY(s->arena, aval, (size_t)n->n_operands + 1), x;
+    for (uint32_t i = 0; i < n->n_operands; i++) args[i] = operand(s, f, n, i);
+    run_body(s, loom_node_body(s->p, n, 0), args, f, &x);
+    return x;
+}
+
 static aval sliced(loom_shapes *s, aframe *f, const loom_node *n, loom_node_id id) {
     aval x = operand(s, f, n, 0);
     uint64_t levels = first_dim(s, &x).levels | scalars_of(s, f, n, 1);
@@ -566,6 +574,7 @@ static aval run_node(loom_shapes *s, aframe *f, loom_node_id id) {
     case LOOM_OP_ZIP: return tupled(s, f, n);
     case LOOM_OP_PROJECT: return projected(s, f, n);
     case LOOM_OP_CALL: return called(s, f, n);
+    case LOOM_OP_LIFTED: return by_body(s, f, n);
     case LOOM_OP_IF: return chosen(s, f, n, id);
     case LOOM_OP_LOOP_FOR: return loop_for(s, f, n, id);
     case LOOM_OP_LOOP_WHILE: return loop_while(s, f, n, id);
@@ -656,20 +665,27 @@ static void run_body(loom_shapes *s, const loom_body *b, const aval *args, afram
     *result = b->end > b->first || up ? *slot(&f, b->result) : (aval){0, NULL};
 }
 
+static bool is_regular_input(const loom_shapes *s, loom_node_id id) {
+    const loom_body *b = &s->p->bodies[s->p->functions[s->function].body];
+    return s->regular_inputs || (s->regular_input && s->regular_input[id - b->first]);
+}
+
 static aval parameter(loom_shapes *s, loom_node_id id) {
     aleaf *at;
     aval x = shapes_make(s, s->p->nodes[id].type, &at);
     for (uint32_t i = 0; i < x.n; i++) {
         if (!at[i].depth) at[i].value = shapes_desc(s, DESC_INPUT, (int64_t)id, i, -1);
-        dim *d = s->regular_inputs && at[i].depth ? shapes_dims(s, &at[i]) : NULL;
+        dim *d = is_regular_input(s, id) && at[i].depth ? shapes_dims(s, &at[i]) : NULL;
         for (uint32_t k = 0; d && k < at[i].depth; k++) d[k].own = 0;
     }
     return x;
 }
 
-static loom_shapes *analyse(loom_arena *arena, const loom_program *program, uint32_t f, bool regular_inputs) {
+static loom_shapes *analyse(loom_arena *arena, const loom_program *program, uint32_t f, bool regular_inputs,
+                            const bool *regular_input) {
     loom_shapes *s = LOOM_NEW(arena, loom_shapes);
     s->regular_inputs = regular_inputs;
+    s->regular_input = regular_input;
     const loom_body *b = &program->bodies[program->functions[f].body];
     s->arena = arena;
     s->p = program;
@@ -688,11 +704,16 @@ static loom_shapes *analyse(loom_arena *arena, const loom_program *program, uint
 }
 
 loom_shapes *loom_shapes_analyse(loom_arena *arena, const loom_program *program, uint32_t f) {
-    return analyse(arena, program, f, false);
+    return analyse(arena, program, f, false, NULL);
 }
 
 loom_shapes *loom_shapes_analyse_regular(loom_arena *arena, const loom_program *program, uint32_t f) {
-    return analyse(arena, program, f, true);
+    return analyse(arena, program, f, true, NULL);
+}
+
+loom_shapes *loom_shapes_analyse_inputs(loom_arena *arena, const loom_program *program, uint32_t f,
+                                        const bool *regular) {
+    return analyse(arena, program, f, false, regular);
 }
 
 loom_shape_level loom_shapes_level(const loom_shapes *s, loom_node_id node, uint32_t leaf, uint32_t level) {
@@ -722,4 +743,17 @@ loom_shape_rep loom_shapes_rep(const loom_shapes *s, loom_node_id node) {
         }
     }
     return LOOM_SHAPE_REGULAR;
+}
+
+bool loom_shapes_equal_rows(const loom_shapes *s, loom_node_id node, loom_node_id at) {
+    const aval *x = &s->of_node[node];
+    if (!x->at && x->n) return false;
+    if (!s->of_node[at].at || s->depth_of[at] == 0) return false; /* nothing is known of where it stands */
+    uint64_t level = shapes_level(s->depth_of[at] - 1);
+    for (uint32_t i = 0; i < x->n; i++) {
+        for (uint32_t k = 0; k < x->at[i].depth; k++) {
+            if ((x->at[i].dims[k].levels & level) || x->at[i].dims[k].own) return false;
+        }
+    }
+    return true;
 }

@@ -66,8 +66,9 @@ struct loom_shapes {
     uint32_t depth; /* maps around */
     uint64_t steps, max_steps;
     int64_t labels;
-    bool regular_inputs; /* rows of parameters have one length */
-    bool record;         /* not inside a CALL: results stand for the node */
+    bool regular_inputs;       /* rows of parameters have one length */
+    const bool *regular_input; /* by parameter, or NULL */
+    bool record;               /* not inside a CALL: results stand for the node */
     aval *of_node;
     uint32_t *depth_of;
     bool *differs;       /* loops and conditionals: not uniform */

@@ -232,7 +232,10 @@ static loom_status *account_stage(const accounting *a, uint32_t index, loom_acco
 static loom_status *make(void *context) {
     accounting *a = context;
     LOOM_TRY(explain_split(a->arena, a->program, a->entry, &a->stages));
+    LOOM_TRY(explain_versions(a->arena, &a->stages, &a->sizes));
     const loom_graph *g = a->stages.graph;
+    loom_version_notes remarks = a->stages.versions;
+    for (uint32_t i = 0; i < g->n_remarks; i++) LOOM_PUSH(a->arena, remarks, g->remarks[i]);
     loom_account_stage *stages = LOOM_NEW_ARRAY(a->arena, loom_account_stage, (size_t)g->n_stages + 1);
     for (uint32_t s = 0; s < g->n_stages; s++) LOOM_TRY(account_stage(a, s, &stages[s]));
     a->account = LOOM_NEW(a->arena, loom_account);
@@ -241,8 +244,8 @@ static loom_status *make(void *context) {
                                  .sizes = a->sizes,
                                  .n_stages = g->n_stages,
                                  .stages = stages,
-                                 .n_remarks = g->n_remarks,
-                                 .remarks = g->remarks};
+                                 .n_remarks = (uint32_t)remarks.count,
+                                 .remarks = remarks.at};
     return NULL;
 }
 

@@ -10,6 +10,16 @@ loom_status *explain_split(loom_arena *arena, const loom_program *program, const
     return loom_stage_split(arena, &split, &stages->staged, &stages->graph);
 }
 
+loom_status *explain_versions(loom_arena *arena, explain_stages *stages, const loom_lifting_sizes *sizes) {
+    for (uint32_t s = 0; s < stages->graph->n_stages; s++) {
+        loom_vectorise_request request = loom_lifting_request(arena, stages->staged, stages->graph, s, sizes);
+        loom_version_notes notes = {0};
+        LOOM_TRY(loom_lifting_versions(arena, &request, &stages->staged, &notes));
+        for (size_t i = 0; i < notes.count; i++) LOOM_PUSH(arena, stages->versions, notes.at[i]);
+    }
+    return NULL;
+}
+
 loom_status *explain_flat(loom_arena *arena, const explain_stages *stages, uint32_t stage,
                           const loom_lifting_sizes *sizes, loom_lifted **lifted, const char **remark) {
     *lifted = NULL;

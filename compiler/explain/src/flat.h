@@ -8,9 +8,13 @@
 typedef struct explain_stages {
     loom_program *staged;
     loom_graph *graph;
+    loom_version_notes versions; /* explain_versions */
 } explain_stages;
 LOOM_MUST_USE loom_status *explain_split(loom_arena *arena, const loom_program *program, const char *entry,
                                          explain_stages *stages);
+
+/* Calls of lifted functions as they are decided for such sizes. */
+LOOM_MUST_USE loom_status *explain_versions(loom_arena *arena, explain_stages *stages, const loom_lifting_sizes *sizes);
 
 /* *lifted: the stage's operations, each of which runs over all of its index space; NULL with *remark where the stage is
  * interpreted. */

@@ -78,10 +78,11 @@ static void worst_of(const loom_shapes *shapes, const loom_program *p, uint32_t 
 static loom_status *count(void *context) {
     const counting *c = context;
     const loom_program *program = c->program;
-    explain_stages stages;
+    explain_stages stages = {.staged = NULL};
     loom_lifting_sizes sizes = {.extent = c->extent, .irregular = c->lift == LOOM_LIFT_IRREGULAR};
     if (c->lift != LOOM_LIFT_NOT) LOOM_TRY(lifted_program(c->arena, program, c->entry, &program));
     LOOM_TRY(explain_split(c->arena, program, program == c->program ? c->entry : NULL, &stages));
+    LOOM_TRY(explain_versions(c->arena, &stages, &sizes));
     loom_steps made = {.steps = 0};
     for (uint32_t s = 0; s < stages.graph->n_stages; s++) {
         loom_lifted *lifted;

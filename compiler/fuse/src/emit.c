@@ -158,6 +158,41 @@ static bool identity(rewrite *r, loom_prim prim, const loom_lexpr_id *args, loom
     }
 }
 
+static bool is_prim(const rewrite *r, loom_lexpr_id id, loom_prim prim, loom_lexpr_id parts[2]) {
+    const loom_lexpr *e = &r->l->exprs[id];
+    if (e->kind != LOOM_LX_PRIM || e->prim != prim) return false;
+    for (uint32_t i = 0; i < 2; i++) parts[i] = loom_lifted_arg(r->l, e, i);
+    return true;
+}
+
+/* Is `m` the extent of the axis that `j` is? */
+static bool is_extent_of(const rewrite *r, loom_lexpr_id m, loom_lexpr_id j) {
+    const loom_lexpr *e = &r->l->exprs[m], *axis = &r->l->exprs[j];
+    if (!r->op || axis->kind != LOOM_LX_AXIS || axis->aux >= r->op->n_axes) return false;
+    const loom_axis *a = &r->l->axes[r->op->axes[axis->aux]];
+    if (a->kind == LOOM_AXIS_CONST) return is_int(r, m, a->extent);
+    return a->kind != LOOM_AXIS_SEGMENTED && e->kind == LOOM_LX_EXTENT && e->aux == r->op->axes[axis->aux];
+}
+
+/* Of (i * m + j) / m and the remainder, i and j axes and m the extent of j's: i and j, where an array is flattened and
+ * taken apart again. Both are axes of what is computed, so there is a point for each pair and nothing overflows. */
+static bool undoes_flatten(const rewrite *r, loom_prim prim, const loom_lexpr_id *args, loom_lexpr_id *same_as) {
+    loom_lexpr_id m = args[1], most[2], sum[2], product[2];
+    if (prim != LOOM_PRIM_QUOT && prim != LOOM_PRIM_REM) return false;
+    if (is_prim(r, m, LOOM_PRIM_MAX, most) && is_int(r, most[1], 1)) m = most[0]; /* of no points nothing is asked */
+    if (!is_prim(r, args[0], LOOM_PRIM_ADD, sum)) return false;
+    for (uint32_t k = 0; k < 2; k++) {
+        loom_lexpr_id j = sum[1 - k];
+        if (!is_extent_of(r, m, j) || !is_prim(r, sum[k], LOOM_PRIM_MUL, product)) continue;
+        for (uint32_t i = 0; i < 2; i++) {
+            loom_lexpr_id by = product[1 - i];
+            bool fits = is_extent_of(r, by, j) && r->l->exprs[product[i]].kind == LOOM_LX_AXIS;
+            if (fits) return *same_as = prim == LOOM_PRIM_QUOT ? product[i] : j, true;
+        }
+    }
+    return false;
+}
+
 /* x ** 2 is x * x: a square is rounded once, as any power ought to be. */
 static bool is_square(const rewrite *r, loom_prim prim, loom_dtype t, const loom_lexpr_id *args) {
     loom_scalar s;
@@ -197,6 +232,7 @@ loom_lexpr_id fuse_emit_prim(rewrite *r, loom_prim prim, loom_dtype t, const loo
     loom_lexpr_id same_as;
     if (fold(r, prim, args, n, &s)) return fuse_emit_const(r, t, s);
     if (identity(r, prim, args, &same_as)) return same_as;
+    if (t == LOOM_I64 && undoes_flatten(r, prim, args, &same_as)) return same_as;
     if (is_square(r, prim, t, args)) {
         return fuse_emit_prim(r, LOOM_PRIM_MUL, t, (loom_lexpr_id[]){args[0], args[0]}, LOOM_NONE, span);
     }

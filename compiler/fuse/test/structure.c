@@ -315,3 +315,20 @@ LOOM_TEST(structure, long_programs) {
         free(text);
     }
 }
+
+/* Flattened and taken apart again: no division is left, of constant extents and of others. */
+LOOM_TEST(structure, flattened_and_back) {
+    static const char *const shapes[] = {"f64 3x4", "f64 70x80"};
+    for (int i = 0; i < 2; i++) {
+        loom_arena *arena;
+        loom_lifted *l = weft_lifted(&(weft_case){.name = "flattened_and_back",
+                                                  .text = "entry main [n][m] (xss: [n][m]f64) : [n][m]f64 =\n"
+                                                          "  unflatten n m (map (+ 1) (flatten xss))",
+                                                  .arguments = {shapes[i]}},
+                                     &arena);
+        for (uint32_t o = 0; o < l->n_ops; o++) {
+            LOOM_CHECK(!names_prim(l, &l->ops[o], LOOM_PRIM_QUOT) && !names_prim(l, &l->ops[o], LOOM_PRIM_REM));
+        }
+        loom_arena_destroy(arena);
+    }
+}

@@ -136,6 +136,49 @@ static loom_status *eval_call(evaluation *ev, const loom_node *n, slot *result) 
     return eval_body(ev, body, result);
 }
 
+/* The arguments of a version: each of the function's twice. */
+static loom_status *set_rows(evaluation *ev, const loom_node *n) {
+    for (uint32_t i = 0; i < n->n_operands; i++) {
+        array_builder b;
+        slot twice = {.raw = {0}};
+        LOOM_TRY(array_builder_start(&b, &ev->heap, operand_type(ev, n, i), 2));
+        LOOM_TRY(array_builder_repeat(&b, operand(ev, n, i), 2));
+        LOOM_TRY(array_builder_end(&b, &twice.array));
+        set_param(ev, body_of(ev, n, 1), i, twice);
+    }
+    return NULL;
+}
+
+/* Does the version give what the function gave, for each row? */
+static loom_status *check_version(evaluation *ev, const loom_node *n, slot one) {
+    static const char *const hint = "it must give for each row of its arguments what the function gives for that row";
+    static const char *const broken = "the lifted version of the function gives something else than the function";
+    const type_info *type = type_of_id(ev, n->type);
+    slot rows;
+    LOOM_TRY(loom_status_note(eval_body(ev, body_of(ev, n, 1), &rows), "in the lifted version of the function"));
+    loom_status *status = NULL;
+    if (rows.array->length != 2) {
+        status = loom_status_note(fail(ev, n, LOOM_TRAP_CODE_LAW, "%s", broken), "hint: %s", hint);
+    }
+    for (int64_t i = 0; i < 2 && !status; i++) {
+        slot row = element_at(&ev->heap, type, rows.array->leaves, i);
+        status = check_law(ev, n, type, one, row, broken, hint);
+        if (type->is_object) object_unref(&ev->heap, row.object);
+    }
+    object_unref(&ev->heap, rows.object);
+    return status;
+}
+
+/* The meaning of a lifted function is its body; where laws are tested, its version must agree. */
+static loom_status *eval_lifted(evaluation *ev, const loom_node *n, slot *result) {
+    loom_body_id body = body_of(ev, n, 0);
+    bool laws = ev->options->random_split_seed;
+    if (laws) LOOM_TRY(set_rows(ev, n));
+    for (uint32_t i = 0; i < n->n_operands; i++) set_param(ev, body, i, take_operand(ev, n, i));
+    LOOM_TRY(eval_body(ev, body, result));
+    return laws ? check_version(ev, n, *result) : NULL;
+}
+
 static loom_status *eval_for(evaluation *ev, const loom_node *n, slot *result) {
     int64_t count = operand_i64(ev, n, 0);
     loom_body_id body = body_of(ev, n, 0);
@@ -187,6 +230,7 @@ static loom_status *eval_op(evaluation *ev, loom_node_id id, slot *result) {
     case LOOM_OP_TUPLE: return eval_tuple(ev, n, result);
     case LOOM_OP_PROJECT: return eval_project(ev, n, result);
     case LOOM_OP_CALL: return eval_call(ev, n, result);
+    case LOOM_OP_LIFTED: return eval_lifted(ev, n, result);
     case LOOM_OP_IF: return eval_body(ev, body_of(ev, n, operand(ev, n, 0).b ? 0 : 1), result);
     case LOOM_OP_LOOP_FOR: return eval_for(ev, n, result);
     case LOOM_OP_LOOP_WHILE: return eval_while(ev, n, result);

@@ -87,6 +87,10 @@ loom_status *place_error(const evaluation *ev, const loom_node *n, loom_status *
 /* The element that an error came from. NULL stays NULL. */
 loom_status *at_element(evaluation *ev, int64_t i, loom_status *status);
 
+/* Of two ways that a program says are the same: are the values, but for rounding? (sequence.c) */
+LOOM_MUST_USE loom_status *check_law(evaluation *ev, const loom_node *n, const type_info *t, slot a, slot b,
+                                     const char *broken, const char *hint);
+
 void evaluation_prepare(evaluation *ev);
 
 /* Evaluates a body whose parameters are set (env holds a reference each). */

@@ -113,16 +113,12 @@ static void compare_slots(evaluation *ev, const type_info *t, slot a, slot b, di
 /* Floats may differ by rounding: a hundred-thousandth of the largest magnitude, as differential tests allow. */
 #define LAW_TOLERANCE 1e-5
 
-static loom_status *check_law(evaluation *ev, const loom_node *n, const type_info *t, slot whole, slot split) {
+loom_status *check_law(evaluation *ev, const loom_node *n, const type_info *t, slot a, slot b, const char *broken,
+                       const char *hint) {
     difference d = {0};
-    compare_slots(ev, t, whole, split, &d);
+    compare_slots(ev, t, a, b, &d);
     if (!d.other && d.apart <= LAW_TOLERANCE * d.largest) return NULL;
-    loom_status *status = fail(ev, n, LOOM_TRAP_CODE_LAW, "the result depends on how the stream is cut into chunks");
-    return loom_status_note(status,
-                            n->op == LOOM_OP_SEQ_FOLD
-                                ? "hint: the operator must be associative, with its neutral element"
-                                : "hint: step (step z xs) ys must be step z (xs ++ ys), and merge (step z xs) (step "
-                                  "zero ys) the same");
+    return loom_status_note(fail(ev, n, LOOM_TRAP_CODE_LAW, "%s", broken), "hint: %s", hint);
 }
 
 /* ---- fold_seq and reduce_seq ---- */
@@ -195,7 +191,11 @@ static loom_status *eval_splittable(evaluation *ev, const loom_node *n, slot *re
         return NULL;
     }
     LOOM_TRY(fold ? fold_split(ev, n, &split) : reduce_split(ev, n, &split));
-    LOOM_TRY(check_law(ev, n, type, whole, split));
+    LOOM_TRY(check_law(ev, n, type, whole, split, "the result depends on how the stream is cut into chunks",
+                       n->op == LOOM_OP_SEQ_FOLD
+                           ? "the operator must be associative, with its neutral element"
+                           : "step (step z xs) ys must be step z (xs ++ ys), and merge (step z xs) (step zero ys) the "
+                             "same"));
     slot_unref(&ev->heap, type, whole);
     *result = split;
     return NULL;

@@ -5,7 +5,8 @@
  *   3. nesting, through calls too, is at most LOOM_MAX_BODY_NESTING, types are at most LOOM_MAX_TYPE_NESTING deep with
  * at most LOOM_MAX_LEAVES leaves under at most LOOM_MAX_DEPTH levels;
  *   4. the type of each node follows from its operands and bodies;
- *   5. sequences stand only where WEFT.md allows them, and no function given to an array operation traverses one.
+ *   5. the bodies of LIFTED use nothing from around;
+ *   6. sequences stand only where WEFT.md allows them, and no function given to an array operation traverses one.
  * Cost: linear in the table but for one sort of the bodies. No recursion.
  */
 #include "check.h"
@@ -218,8 +219,29 @@ static void spread_functions(const loom_program *p, loom_structure *s) {
             loom_body_id b = p->body_refs[n->first_body + i];
             s->function[b] = s->function[s->owner[id]];
             s->nesting[b] = s->nesting[s->owner[id]] + 1;
+            s->closed[b] = n->op == LOOM_OP_LIFTED ? p->bodies[b].first : s->closed[s->owner[id]];
         }
     }
+}
+
+/* Bodies that are closed use nothing from around. (Functions lie apart, so scopes see to theirs.) */
+static loom_status *check_closed(const loom_program *p, const loom_structure *s) {
+    for (loom_node_id id = 0; id < p->n_nodes; id++) {
+        const loom_node *n = &p->nodes[id];
+        loom_node_id first = s->closed[s->owner[id]];
+        for (uint32_t i = 0; i < n->n_operands; i++) {
+            if (loom_operand(p, n, i) < first) {
+                return loom_check_fail(p, id, LOOM_E_DATA, "operand %u is from outside of a lifted function", i);
+            }
+        }
+        for (uint32_t i = 0; i < n->n_bodies; i++) {
+            loom_body_id b = p->body_refs[n->first_body + i];
+            if (p->bodies[b].result < s->closed[b]) {
+                return loom_check_fail(p, id, LOOM_E_DATA, "the result of its body %u is from outside", i);
+            }
+        }
+    }
+    return NULL;
 }
 
 loom_status *loom_check_structure(const loom_program *p, loom_arena *scratch, loom_structure *s) {
@@ -235,6 +257,7 @@ loom_status *loom_check_structure(const loom_program *p, loom_arena *scratch, lo
     s->parent = LOOM_NEW_ARRAY(scratch, loom_body_id, n_bodies);
     s->function = LOOM_NEW_ARRAY(scratch, uint32_t, n_bodies);
     s->nesting = LOOM_NEW_ARRAY(scratch, uint32_t, n_bodies);
+    s->closed = LOOM_NEW_ARRAY(scratch, loom_node_id, n_bodies);
     LOOM_TRY(check_ranges(p));
     LOOM_TRY(find_users(p, s));
     LOOM_TRY(find_owners(p, scratch, s));
@@ -248,7 +271,7 @@ loom_status *loom_check_structure(const loom_program *p, loom_arena *scratch, lo
             }
         }
     }
-    return NULL;
+    return check_closed(p, s);
 }
 
 /* ---- calls and sequences ---- */

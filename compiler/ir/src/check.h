@@ -12,6 +12,7 @@ typedef struct loom_structure {
     loom_body_id *parent;    /* by body: the body around it, LOOM_NONE for a function's */
     uint32_t *function;      /* by body: index of the function that it is part of */
     uint32_t *nesting;       /* by body: 1 for a function's */
+    loom_node_id *closed;    /* by body: the first node that it may use, of the closed body around it */
 } loom_structure;
 
 /* An error about node `id`: "file:line:col: core %id (op): ...". */

@@ -216,6 +216,30 @@ static loom_status *check_call(const rule *r) {
     return result_is(r, r->p->nodes[b->result].type);
 }
 
+/* The second body takes and gives the same with one more level. */
+static loom_status *check_lifted(const rule *r) {
+    const loom_body *body = loom_node_body(r->p, r->n, 0), *version = loom_node_body(r->p, r->n, 1);
+    uint32_t n = r->n->n_operands;
+    REQUIRE(r, n > 0, "0 operands, expected at least one");
+    if (r->n->aux >= LOOM_VERSIONS)
+        return loom_check_fail(r->p, r->id, LOOM_E_DATA, "version %u does not exist", r->n->aux);
+    REQUIRE(r, body->n_params == n && version->n_params == n, "its bodies have %u and %u parameters, expected %u",
+            body->n_params, version->n_params, n);
+    for (uint32_t i = 0; i < n; i++) {
+        loom_type_id type = operand_type(r, i), param = body_param(r, 1, i);
+        LOOM_TRY(require_plain(r, type));
+        LOOM_TRY(require_type(r, "a parameter of its body", body_param(r, 0, i), type));
+        REQUIRE(r, is_array_of(r, param, type), "a parameter of its version is %s, expected an array of %s",
+                text(r, param), text(r, type));
+    }
+    LOOM_TRY(require_plain(r, r->n->type));
+    LOOM_TRY(require_type(r, "the result of its body", body_result(r, 0), r->n->type));
+    REQUIRE(r, is_array_of(r, body_result(r, 1), r->n->type),
+            "the result of its version is %s, expected an array of %s", text(r, body_result(r, 1)),
+            text(r, r->n->type));
+    return NULL;
+}
+
 static loom_status *check_if(const rule *r) {
     REQUIRE(r, is_scalar(r, operand_type(r, 0), LOOM_BOOL), "its condition is %s, expected bool",
             text(r, operand_type(r, 0)));
@@ -693,6 +717,7 @@ loom_status *loom_check_node(const loom_program *p, loom_node_id id) {
     case LOOM_OP_TUPLE: return check_tuple(r);
     case LOOM_OP_PROJECT: return check_project(r);
     case LOOM_OP_CALL: return check_call(r);
+    case LOOM_OP_LIFTED: return check_lifted(r);
     case LOOM_OP_IF: return check_if(r);
     case LOOM_OP_LOOP_FOR: return check_loop_for(r);
     case LOOM_OP_LOOP_WHILE: return check_loop_while(r);

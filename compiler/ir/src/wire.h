@@ -16,6 +16,7 @@ static inline bool loom_wire_has_detail(uint32_t op) {
     case LOOM_OP_PRIM:
     case LOOM_OP_PROJECT:
     case LOOM_OP_CALL:
+    case LOOM_OP_LIFTED:
     case LOOM_OP_ASSERT:
     case LOOM_OP_CLAIM:
     case LOOM_OP_DIM:

@@ -1,11 +1,77 @@
 #include "compiler/schedule/lifting.h"
 #include "compiler/fuse/fuse.h"
 #include "compiler/schedule/schedule.h"
+#include <stdlib.h>
 
 static loom_status *checked(const loom_lifted *l, bool check, const char *pass) {
     if (!check) return NULL;
     return loom_status_note(loom_lifted_check(l), "after the pass %s", pass);
 }
+
+/* ---- versions ---- */
+
+/* Of each parameter of the stage's function: do all its rows have one length, as its shapes say? */
+static const bool *regular_parameters(loom_arena *arena, const loom_vectorise_request *r) {
+    const loom_graph_stage *stage = &r->graph->stages[r->stage];
+    uint32_t params = r->program->bodies[r->program->functions[stage->function].body].n_params, at = 0;
+    bool *regular = LOOM_NEW_ARRAY(arena, bool, (size_t)params + 1);
+    for (uint32_t i = 0, slot = 0; i < params; i++) {
+        bool first = stage->kind == LOOM_STAGE_TRAVERSAL && i == stage->n_inputs;
+        bool input = i < stage->n_inputs;
+        regular[i] = true;
+        if (first || (!input && slot >= stage->n_streams)) continue;
+        const loom_graph_slot *s = &r->graph->slots[input ? stage->inputs[i] : stage->streams[slot++]];
+        for (uint32_t k = 0; k < s->n_leaves && at < r->n_shapes; k++, at++) {
+            const loom_leaf_shape *shape = &r->shapes[at];
+            /* The outermost level is one list; of a stream's leaf that is the chunk, which constant ones are without.
+             */
+            uint32_t levels = shape->depth - (shape->constant && shape->depth ? 1 : 0);
+            for (uint32_t level = shape->constant ? 0 : 1; level < levels; level++) {
+                regular[i] = regular[i] && shape->extents[level] >= 0;
+            }
+        }
+    }
+    return regular;
+}
+
+/* With versions: the program, or what is wrong with it: an error, or NULL with a remark. */
+static loom_status *with_versions(loom_arena *arena, const loom_vectorise_request *request, const bool *regular,
+                                  loom_program **chosen, loom_version_notes *notes, const char **remark) {
+    uint32_t function = request->graph->stages[request->stage].function;
+    LOOM_TRY(loom_versions_choose(arena, request->program, function, regular, true, chosen, notes));
+    if (!notes->used) return NULL;
+    loom_vectorise_request trial = *request;
+    loom_lifted *lifted = NULL;
+    trial.program = *chosen;
+    LOOM_TRY(loom_vectorise(arena, &trial, &lifted, remark));
+    if (!lifted && !*remark) *remark = "no reason given";
+    return NULL;
+}
+
+loom_status *loom_lifting_versions(loom_arena *arena, const loom_vectorise_request *request, loom_program **chosen,
+                                   loom_version_notes *notes) {
+    const loom_graph_stage *stage = &request->graph->stages[request->stage];
+    *chosen = (loom_program *)request->program;
+    if (stage->kind == LOOM_STAGE_WHOLE) return NULL;
+    const bool *regular = regular_parameters(arena, request);
+    const char *remark = NULL;
+    loom_status *status = with_versions(arena, request, regular, chosen, notes, &remark);
+    if (loom_compile_steps_down(status, false)) {
+        char *text = loom_status_text(status);
+        remark = loom_arena_strdup(arena, text);
+        free(text);
+        loom_status_free(status);
+        status = NULL;
+    }
+    if (status || !remark) return status;
+    const char *text = loom_arena_printf(arena, "%s: without lifted versions, because with them: %s",
+                                         stage->label ? stage->label : "a stage", remark);
+    LOOM_PUSH(arena, *notes, text);
+    notes->used = 0;
+    return loom_versions_choose(arena, request->program, stage->function, regular, false, chosen, notes);
+}
+
+/* ---- passes ---- */
 
 loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *request, loom_pass last, int schedule,
                           bool check, loom_lifted **lifted, const char **remark) {
@@ -13,7 +79,12 @@ loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *reque
     check = true;
 #endif
     loom_lifted *l = NULL;
-    LOOM_TRY(loom_vectorise(arena, request, &l, remark));
+    loom_vectorise_request chosen = *request;
+    loom_program *program;
+    loom_version_notes notes = {0};
+    LOOM_TRY(loom_lifting_versions(arena, request, &program, &notes));
+    chosen.program = program;
+    LOOM_TRY(loom_vectorise(arena, &chosen, &l, remark));
     *lifted = l;
     if (!l) return NULL;
     LOOM_TRY(checked(l, check, "vectorise"));

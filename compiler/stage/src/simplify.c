@@ -9,7 +9,7 @@
  *   dim k (claim x .. n_k ..)         => n_k;   dim 0 x => length x;  dim (k+1) (replicate n x) => dim k x
  *   assert true v                     => v
  *   x ** 2 (integers, real floats)    => x * x: exact, and no call
- *   two equal nodes without bodies in nested scopes => the outer one
+ *   two equal nodes without bodies in nested scopes => the outer one (not from within a closed body)
  * Worked example: `let g = 3 in replicate (g * 2) 0` ends as `replicate 6 0`.
  * Cost: linear in nodes after inlining, times the few rounds until nothing changes. A dead node that would have raised
  * an error is dropped, which WEFT.md allows ("may miss one in a value that nothing needs"). Integers are folded by the
@@ -45,6 +45,7 @@ typedef struct rewriter {
     uint32_t *buckets;
     uint32_t n_buckets;
     LOOM_VEC(entry) entries;
+    size_t barrier; /* entries before it are outside of a closed body, which may not use them */
     bool changed;
     uint32_t depth;
 } rewriter;
@@ -102,7 +103,8 @@ static loom_node_id share(rewriter *r, loom_node_id n) {
     uint64_t h = hash_node(r->to, node);
     uint32_t bucket = (uint32_t)(h % r->n_buckets);
     for (uint32_t e = r->buckets[bucket]; e; e = r->entries.at[e - 1].next)
-        if (r->entries.at[e - 1].hash == h && same_node(r->to, &r->to->nodes[r->entries.at[e - 1].node], node))
+        if (e > r->barrier && r->entries.at[e - 1].hash == h &&
+            same_node(r->to, &r->to->nodes[r->entries.at[e - 1].node], node))
             return r->entries.at[e - 1].node;
     entry fresh = {h, n, r->buckets[bucket]};
     LOOM_PUSH(r->arena, r->entries, fresh);
@@ -321,7 +323,10 @@ static loom_node_id emit_node(rewriter *r, loom_node_id id) {
         return out;
     }
     loom_body_id *bodies = LOOM_NEW_ARRAY(r->arena, loom_body_id, n->n_bodies + 1);
+    size_t barrier = r->barrier;
+    if (n->op == LOOM_OP_LIFTED) r->barrier = r->entries.count;
     for (uint32_t i = 0; i < n->n_bodies; i++) bodies[i] = emit_body(r, r->from->body_refs[n->first_body + i]);
+    r->barrier = barrier;
     out = loom_build_node(r->to, (loom_op)n->op, n->prim, loom_copy_type(r->to, r->from, n->type), ops, n->n_operands,
                           bodies, n->n_bodies, n->aux, n->span);
     return share(r, out);

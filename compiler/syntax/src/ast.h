@@ -170,15 +170,34 @@ typedef enum syn_decl_kind {
     D_TYPE
 } syn_decl_kind;
 
+/* lifted regular f = f_rows */
+typedef enum syn_lift_kind {
+    SYN_LIFT_REGULAR,
+    SYN_LIFT_IRREGULAR,
+    SYN_LIFTS
+} syn_lift_kind;
+extern const char *const loom_syn_lift_names[SYN_LIFTS];
+
+typedef struct syn_lift {
+    syn_lift_kind kind;
+    uint32_t index; /* it sees declarations with smaller ones */
+    syn_name *name, *version_name;
+    loom_span name_span, version_span;
+    struct syn_decl *version; /* found */
+    bool checked;             /* with a call of its function */
+    bool refused;             /* an error has been told */
+} syn_lift;
+
 typedef struct syn_decl {
     syn_decl_kind kind;
     uint32_t index; /* place in the text: a declaration sees those with smaller ones */
     loom_span span; /* of the name */
     syn_name *name;
-    syn_function *function;    /* DEF, ENTRY */
-    syn_te *type;              /* TYPE; its parameters are in `function` */
-    struct syn_decl *shadowed; /* the earlier declaration of the same name */
-    uint32_t foreign;          /* loom_foreign: the system has a version of its own */
+    syn_function *function;     /* DEF, ENTRY */
+    syn_te *type;               /* TYPE; its parameters are in `function` */
+    struct syn_decl *shadowed;  /* the earlier declaration of the same name */
+    uint32_t foreign;           /* loom_foreign: the system has a version of its own */
+    syn_lift *lifts[SYN_LIFTS]; /* versions for arrays of arguments, or NULL */
     bool prelude;
     bool broken; /* did not parse: its uses are not complained about */
     bool used;   /* specialised or expanded at least once */
@@ -188,6 +207,10 @@ typedef struct syn_decl {
 typedef struct syn_decls {
     syn_decl **at;
     size_t count, capacity;
+    struct {
+        syn_lift **at;
+        size_t count, capacity;
+    } lifts;
 } syn_decls;
 
 /* A stretch of tokens that belongs together, for the formatter: [first, end) of the file's tokens. */

@@ -174,4 +174,9 @@ void loom_syn_print_decls(const syn_decls *decls, FILE *to, bool with_places) {
         print_function(&w, d->function, 1);
         if (d->type) print_type(&w, d->type, 1);
     }
+    for (size_t i = 0; i < decls->lifts.count; i++) {
+        const syn_lift *lift = decls->lifts.at[i];
+        fprintf(to, "lifted %s %s = %s", loom_syn_lift_names[lift->kind], lift->name->text, lift->version_name->text);
+        end_line(&w, lift->name_span);
+    }
 }

@@ -72,17 +72,29 @@ static void resolve_type_decl(syn_elab *e, const syn_decl *d) {
     (void)loom_syn_resolve(e, d->type, env);
 }
 
+/* Of functions that no entry reaches. */
+static void check_lifts(compilation *k, syn_elab *e) {
+    for (size_t i = 0; i < k->decls.count; i++) {
+        syn_decl *d = k->decls.at[i];
+        for (uint32_t kind = 0; kind < SYN_LIFTS; kind++) {
+            if (d->lifts[kind] && !d->lifts[kind]->checked) loom_syn_check_lift(e, d);
+        }
+    }
+}
+
 static void elaborate(compilation *k) {
     syn_elab *e = new_elab(k, k->program);
     for (size_t i = 0; i < k->decls.count; i++) {
         if (k->decls.at[i]->kind == D_TYPE && !k->decls.at[i]->broken) resolve_type_decl(e, k->decls.at[i]);
     }
+    loom_syn_bind_lifts(e);
     for (size_t i = 0; i < k->decls.count; i++) {
         if (k->decls.at[i]->kind == D_ENTRY && !k->decls.at[i]->broken) loom_syn_elab_entry(e, k->decls.at[i]);
     }
     /* What the others are made into is thrown away. */
     syn_elab *unused = new_elab(k, loom_program_create(k->arena));
     memcpy(unused->shapes, e->shapes, sizeof e->shapes);
+    check_lifts(k, unused);
     for (size_t i = k->decls.count; i-- > 0;) {
         syn_decl *d = k->decls.at[i];
         if (d->kind == D_DEF && !d->prelude && !d->used && !d->broken) loom_syn_check_unused(unused, d);

@@ -135,8 +135,21 @@ syn_size *loom_syn_dim_size(syn_elab *e, const syn_dim *dim, syn_env *scope);
 /* Runs a function's body on arguments (as many as it has parameters) where we are. */
 syn_value *loom_syn_enter_function(syn_elab *e, const syn_function *f, syn_env *env, syn_value *const *args);
 syn_value *loom_syn_call_def(syn_elab *e, syn_decl *decl, syn_value *const *args, loom_span span);
+/* The version of a function called, as a CALL, with arguments that all have known types; NULL after an error, or where
+ * the type of what it gives is open. */
+syn_node *loom_syn_call_version(syn_elab *e, const syn_decl *of, syn_decl *version, syn_value *const *args,
+                                loom_span span);
+/* Checks the versions of functions that nobody calls, where their parameters have types. */
+void loom_syn_check_lift(syn_elab *e, syn_decl *decl);
 void loom_syn_elab_entry(syn_elab *e, syn_decl *decl);
 void loom_syn_check_unused(syn_elab *e, syn_decl *decl);
+
+/* ---- lifted versions (lifted.c) ---- */
+void loom_syn_bind_lifts(syn_elab *e);
+/* A call of a function, with its versions where it has some. */
+syn_node *loom_syn_lifted_call(syn_elab *e, syn_decl *f, syn_node *call, bool uses_seq);
+/* An instance is asked for while it is being made: as a version of a function `of`, or (NULL) by a call. */
+void loom_syn_lifted_cycle(syn_elab *e, const syn_decl *decl, const syn_decl *of, loom_span span);
 
 /* ---- operations (builtin.c, op_*.c) ---- */
 typedef struct syn_call {

@@ -315,6 +315,23 @@ static syn_node *nullary_call(syn_elab *e, const syn_instance *inst, loom_span s
     return entry->node;
 }
 
+/* `of`: the function that it is a lifted version of, or NULL. */
+static syn_instance *instance_of(syn_elab *e, syn_decl *decl, const syn_decl *of, syn_value *const *args,
+                                 loom_span span) {
+    uint32_t n = decl->function->n_params;
+    loom_type_id *types = LOOM_NEW_ARRAY(e->arena, loom_type_id, n ? n : 1);
+    for (uint32_t i = 0; i < n; i++) types[i] = loom_syn_core_type(e, args[i]->node->type);
+    syn_instance *inst = find_instance(e, decl, types, n);
+    if (!inst) {
+        inst = add_instance(e, decl, types, n);
+        make_instance(e, inst, args, span);
+    } else if (inst->state == INSTANCE_BUSY) {
+        loom_syn_lifted_cycle(e, decl, of, span);
+        inst->state = INSTANCE_FAILED;
+    }
+    return inst;
+}
+
 syn_value *loom_syn_call_def(syn_elab *e, syn_decl *decl, syn_value *const *args, loom_span span) {
     uint32_t n = decl->function->n_params;
     decl->used = true;
@@ -322,16 +339,19 @@ syn_value *loom_syn_call_def(syn_elab *e, syn_decl *decl, syn_value *const *args
     /* Prelude functions are always expanded: they are small, and what fails in one is then placed where the user called
      * it. */
     if (decl->prelude || !all_ground(e, args, n)) return expand(e, decl, args, span);
-    loom_type_id *types = LOOM_NEW_ARRAY(e->arena, loom_type_id, n ? n : 1);
-    for (uint32_t i = 0; i < n; i++) types[i] = loom_syn_core_type(e, args[i]->node->type);
-    syn_instance *inst = find_instance(e, decl, types, n);
-    if (!inst) {
-        inst = add_instance(e, decl, types, n);
-        make_instance(e, inst, args, span);
-    }
+    syn_instance *inst = instance_of(e, decl, NULL, args, span);
     if (inst->state == INSTANCE_INLINE) return expand(e, decl, args, span);
     if (inst->state == INSTANCE_FAILED) return loom_syn_node_value(e, loom_syn_poison(e, span));
-    return loom_syn_node_value(e, n ? call_node(e, inst, args, span) : nullary_call(e, inst, span));
+    if (!n) return loom_syn_node_value(e, nullary_call(e, inst, span));
+    syn_node *call = call_node(e, inst, args, span);
+    return loom_syn_node_value(e, loom_syn_lifted_call(e, decl, call, inst->uses_seq));
+}
+
+syn_node *loom_syn_call_version(syn_elab *e, const syn_decl *of, syn_decl *version, syn_value *const *args,
+                                loom_span span) {
+    version->used = true;
+    const syn_instance *inst = instance_of(e, version, of, args, span);
+    return inst->state == INSTANCE_CALL ? call_node(e, inst, args, span) : NULL;
 }
 
 /* ---- entries and defs nobody calls ---- */
@@ -426,4 +446,19 @@ void loom_syn_elab_entry(syn_elab *e, syn_decl *decl) {
 
 void loom_syn_check_unused(syn_elab *e, syn_decl *decl) {
     elab_whole(e, decl, true);
+}
+
+void loom_syn_check_lift(syn_elab *e, syn_decl *decl) {
+    const syn_function *f = decl->function;
+    bool typed = f->n_type_params == 0;
+    for (uint32_t i = 0; i < f->n_params; i++) typed = typed && f->params[i]->kind == P_TYPED;
+    if (!typed) return;
+    place back = leave(e);
+    syn_frame frame = {.decl = decl, .open = true};
+    e->frame = &frame;
+    go_to(e, decl, loom_syn_no_span(), true);
+    syn_value **args = NULL;
+    (void)open_params(e, decl, &args);
+    (void)loom_syn_call_def(e, decl, args, decl->span);
+    come_back(e, back);
 }

@@ -158,11 +158,6 @@ void loom_syn_skip_attributes(syn_parser *p) {
 
 /* ---- declarations ---- */
 
-static _Noreturn void not_available(syn_parser *p, const syn_token *t) {
-    loom_syn_fail(p, LOOM_W_UNAVAILABLE, t->span, "leave it out: `map f` is vectorised from what f says",
-                  "`%s` is not available in this version", t->name->text);
-}
-
 /* Skips at least one token, up to the next beginning of a declaration. */
 static void skip_to_declaration(syn_parser *p, uint32_t from) {
     if (p->at == from) loom_syn_next(p);
@@ -252,6 +247,31 @@ static void parse_foreign(syn_parser *p) {
     }
 }
 
+/* lifted regular f = f_rows. The words are ones only here. */
+static void parse_lifted(syn_parser *p) {
+    loom_syn_next(p);
+    p->declared = true; /* it gives no name */
+    syn_lift *lift = LOOM_NEW(p->c->arena, syn_lift);
+    const char *hint = "as in `lifted regular smooth = smooth_rows`";
+    const syn_token *word = loom_syn_now(p);
+    while (lift->kind < SYN_LIFTS &&
+           (word->kind != T_NAME || strcmp(word->name->text, loom_syn_lift_names[lift->kind]) != 0))
+        lift->kind++;
+    if (lift->kind == SYN_LIFTS) {
+        loom_syn_fail_here(p, LOOM_W_DECLARATION, "`regular` or `irregular` after `lifted`", hint);
+    }
+    loom_syn_next(p);
+    const syn_token *name = loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "the function's name", hint);
+    loom_syn_expect(p, LOOM_W_EQUALS, T_EQUALS, "`=` before its version", hint);
+    const syn_token *version = loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "the name of its version", hint);
+    lift->name = name->name;
+    lift->name_span = name->span;
+    lift->version_name = version->name;
+    lift->version_span = version->span;
+    lift->index = (uint32_t)p->decls->count;
+    LOOM_PUSH(p->c->arena, p->decls->lifts, lift);
+}
+
 static void parse_type_decl(syn_parser *p) {
     loom_syn_next(p);
     if (p->at < p->tokens->count && (loom_syn_is_op(p, "^") || loom_syn_is_op(p, "~"))) loom_syn_next(p);
@@ -293,7 +313,7 @@ static void parse_decl(syn_parser *p) {
     case T_LET: parse_function(p, D_DEF); break;
     case T_ENTRY: parse_function(p, D_ENTRY); break;
     case T_TYPE: parse_type_decl(p); break;
-    case T_LIFTED: p->declared = true; not_available(p, t);
+    case T_LIFTED: parse_lifted(p); break;
     case T_FOREIGN: parse_foreign(p); break;
     case T_NAME: refuse_name(p, t);
     default:

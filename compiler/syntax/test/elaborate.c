@@ -153,6 +153,71 @@ LOOM_TEST(syntax_elaborate, foreign_functions) {
     check_error("foreign entry dft (xs: []c64) : []c64 = xs", LOOM_E_SYNTAX, "`def` after `foreign`");
 }
 
+#define TOTAL  "def f (xs: []f64) : f64 = sum xs "
+#define TOTALS "def fs (xss: [][]f64) : []f64 = map sum xss "
+
+LOOM_TEST(syntax_elaborate, lifted_functions) {
+    check_core(TOTAL TOTALS "lifted regular f = fs entry main (xss: [][]f64) = map f xss", "lifted.0 ");
+    check_core(TOTAL TOTALS "lifted irregular f = fs entry main (xss: [][]f64) = map f xss", "lifted.1 ");
+    check_core(TOTAL TOTALS "lifted regular f = fs entry main (xss: [][]f64) = map f xss", "call fs ");
+    check_type(TOTAL TOTALS "lifted regular f = fs lifted irregular f = fs entry main (xss: [][]f64) = map f xss",
+               "[]f64");
+    /* The two words are ones only there. */
+    check_type("def regular lifted1 = lifted1 + 1 entry main (irregular: i64) = regular irregular", "i64");
+    /* A template has versions for each of its types. */
+    check_type("def g xs = (xs[0], xs) def gs xss = map (\\xs -> (xs[0], xs)) xss lifted regular g = gs "
+               "entry main (a: [][]f64) (b: [][]bool) = (map g a, map g b)",
+               "([](f64, []f64), [](bool, []bool))");
+    const char *of = "of `fs`, the regular version of `f`: expected ";
+    char text[200];
+    snprintf(text, sizeof text, "parameter 1 %s[][]f64, found [][]f32", of);
+    check_error(TOTAL "def fs (xss: [][]f32) : []f64 = [] lifted regular f = fs", LOOM_E_TYPE,
+                text); /* nobody calls it */
+    check_error("def f xs = f64.sum xs def fs (xss: [][]f32) : []f64 = [] lifted regular f = fs "
+                "entry main (xss: [][]f64) = map f xss",
+                LOOM_E_TYPE, text);
+    snprintf(text, sizeof text, "result %s[]f64, found f64", of);
+    check_error(TOTAL "def fs (xss: [][]f64) = sum (flatten xss) lifted regular f = fs", LOOM_E_TYPE, text);
+    check_error(TOTAL "def fs (xss: [][]f64) (n: i64) = [f64 n] lifted regular f = fs", LOOM_E_TYPE,
+                "the regular version of `f`: expected 1 arguments, `fs` takes 2");
+    check_error(TOTAL "def fs (g: f64 -> f64) = [1f64] lifted regular f = fs", LOOM_E_TYPE,
+                "parameter 1 of the regular version of `f`: expected [][]f64, found a function");
+    check_error(TOTAL "def fs xss = [] lifted regular f = fs entry main (xss: [][]f64) = map f xss", LOOM_E_TYPE,
+                "the type of the result of `fs`, the regular version of `f`, is open");
+    check_error(
+        "def f (s: seq f64) : f64 = fold_seq (+) 0 s def fs (s: [](seq f64)) : []f64 = [] lifted regular f = fs",
+        LOOM_E_TYPE, "sequence");
+    check_error("def f (n: i64) : i64 = fold_seq (+) 0 (rows (iota n)) def fs (n: []i64) = n lifted regular f = fs",
+                LOOM_E_TYPE, "`f` works on sequences");
+    check_error(TOTALS TOTAL "lifted regular f = fs lifted regular f = fs", LOOM_E_TYPE,
+                "the regular version of `f` is declared twice");
+    check_error(TOTALS "lifted regular f = fs", LOOM_E_TYPE, "`lifted` needs a function of this program, found `f`");
+    check_error(TOTAL "lifted regular f = fs " TOTALS, LOOM_E_TYPE, "it is defined later");
+    check_error("def z = 1f64 " TOTALS "lifted regular z = fs", LOOM_E_TYPE, "it has no parameters");
+    check_error(TOTALS "lifted regular sum = fs", LOOM_E_TYPE,
+                "`lifted` needs a function of this program, found `sum`");
+    check_error("lifted regulary f = fs", LOOM_E_SYNTAX, "expected `regular` or `irregular` after `lifted`");
+    check_error("lifted regular f fs", LOOM_E_SYNTAX, "expected `=` before its version");
+}
+
+LOOM_TEST(syntax_elaborate, lifted_functions_do_not_use_themselves) {
+    const char *cycle = "`fs` uses `f`, which it is the lifted version of";
+    check_error(TOTAL "def fs (xss: [][]f64) : []f64 = map f xss lifted regular f = fs", LOOM_E_TYPE, cycle);
+    check_error(TOTAL "def g xss = map f xss def fs (xss: [][]f64) : []f64 = g xss lifted irregular f = fs "
+                      "entry main (xss: [][]f64) = fs xss",
+                LOOM_E_TYPE, cycle);
+    /* Two that stand for each other's. */
+    check_error("def f (x: f64) = x def g (x: f64) = x def fs xs = map g xs def gs xs = map f xs lifted regular f = fs "
+                "lifted regular g = gs entry main (x: f64) = f x",
+                LOOM_E_TYPE, cycle);
+    check_error("def f (x: f64) = x def g (x: f64) = x def fs (xs: []f64) = map g xs def gs (xs: []f64) = fs xs "
+                "lifted regular f = fs lifted regular g = gs entry main (x: f64) = f x",
+                LOOM_E_TYPE, "`fs` is used by the lifted version of a function that it uses");
+    check_type(TOTALS
+               "def f (xs: []f64) : f64 = (fs [xs])[0] lifted regular f = fs entry main (xss: [][]f64) = map f xss",
+               "[]f64");
+}
+
 LOOM_TEST(syntax_elaborate, sequences) {
     check_type("entry main (s: seq f32) = fold_seq (+) 0 (filter_seq (> 0) s)", "f32");
     check_type("entry main (s: seq f32) : seq f32 = scan_seq (+) 0 s", "seq f32");

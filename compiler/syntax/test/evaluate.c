@@ -192,6 +192,47 @@ LOOM_TEST(syntax_evaluate, foreign_functions) {
                "entry main = re (dft [1, 3])[1] == 6 && re (sum (map (\\x -> (dft [x])[0]) [1, 2])) == 6");
 }
 
+/* Nor is what stands for the map of a lifted one. */
+LOOM_TEST(syntax_evaluate, lifted_functions) {
+    check_true(
+        "def f (x: f64) = x + 1 def fs (xs: []f64) = map (* 7) xs lifted regular f = fs lifted irregular f = fs\n"
+        "entry main = f 1f64 == 2 && sum (map f [1f64, 2f64]) == 5 && sum (map (\\x -> 2 * f x) [3f64]) == 8");
+}
+
+/* Where laws are tested, both are run. */
+LOOM_TEST(syntax_evaluate, lifted_laws) {
+    static const struct {
+        const char *text, *broken;
+    } cases[] = {
+        {"def f (x: f64) = x / 3 def fs (xs: []f64) = map (* (1 / 3)) xs lifted regular f = fs entry main = map f [1, "
+         "2]",
+         NULL},
+        {"def f (x: f64) = x + 1 def fs (xs: []f64) = map (* 7) xs lifted regular f = fs entry main = map f [1, 2]",
+         "the lifted version of the function gives something else than the function"},
+        {"def f (xs: []f64) = (xs, 1i64) def fs (xs: [][]f64) : []([]f64, i64) = zip (xs ++ xs) [1, 1, 1, 1] lifted "
+         "irregular f = fs\n"
+         "entry main = (f [1, 2]).1",
+         "the lifted version of the function gives something else"},
+        {"def f (x: i64) = x def fs (xs: []i64) = map (5 /) (map (\\x -> x - xs[0]) xs) lifted irregular f = fs entry "
+         "main = f 1",
+         "in the lifted version of the function"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        compiled c = compile_good(cases[i].text);
+        loom_interp_options options = {.random_split_seed = LOOM_INTERP_SPLITS};
+        loom_value *result = NULL;
+        uint32_t f = (uint32_t)(loom_program_entry(c.program, NULL) - c.program->functions);
+        loom_status *status = loom_interp_call(c.program, f, NULL, &options, &result, NULL);
+        char *text = loom_status_text(status);
+        if (cases[i].broken) LOOM_CHECK_HAS(text, cases[i].broken);
+        LOOM_CHECK(!cases[i].broken == !status);
+        free(text);
+        loom_status_free(status);
+        loom_value_unref(result);
+        compiled_free(&c);
+    }
+}
+
 LOOM_TEST(syntax_evaluate, sequences) {
     TRUE("fold_seq (+) 0 (map_seq (* 2) (rows [1, 2, 3])) == 12");
     IS("from_seq (filter_seq (> 1) (rows [1, 2, 3]))", "[2, 3]");

@@ -264,6 +264,8 @@ static bool lift_node(vec *v, frame *f, loom_node_id id, val *result) {
     case LOOM_OP_CALL:
         return vec_operands(v, f, n, &ops) &&
                vec_lift_body(v, &v->p->bodies[v->p->functions[n->aux].body], ops, NULL, result);
+    case LOOM_OP_LIFTED:
+        return vec_operands(v, f, n, &ops) && vec_lift_body(v, loom_node_body(v->p, n, 0), ops, NULL, result);
     default: break;
     }
     if (vec_is_delayed((loom_op)n->op)) return lift_moved(v, f, id, result);

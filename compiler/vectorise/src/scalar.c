@@ -455,6 +455,8 @@ bool vec_expr_node(vec *v, frame *f, loom_node_id id, val *result) {
     case LOOM_OP_CALL:
         return vec_operands(v, f, n, &ops) &&
                vec_expr_body(v, &v->p->bodies[v->p->functions[n->aux].body], ops, NULL, result);
+    case LOOM_OP_LIFTED:
+        return vec_operands(v, f, n, &ops) && vec_expr_body(v, loom_node_body(v->p, n, 0), ops, NULL, result);
     default: break;
     }
     if (vec_is_delayed((loom_op)n->op)) return vec_delay(v, f, n, result);

@@ -26,6 +26,9 @@ typedef struct loom_shapes loom_shapes;
 loom_shapes *loom_shapes_analyse(loom_arena *arena, const loom_program *program, uint32_t f);
 /* The same where all rows of each parameter are known to have one length, as those of an array without lengths have. */
 loom_shapes *loom_shapes_analyse_regular(loom_arena *arena, const loom_program *program, uint32_t f);
+/* The same where this is known of some parameters: one truth value for each. */
+loom_shapes *loom_shapes_analyse_inputs(loom_arena *arena, const loom_program *program, uint32_t f,
+                                        const bool *regular);
 loom_shape_rep loom_shapes_rep(const loom_shapes *shapes, loom_node_id node);
 /* Loops: every element takes the same number of turns; IF: every element takes the same branch. True for other nodes.
  */
@@ -38,6 +41,8 @@ typedef struct loom_shape_level {
     bool rows_differ;    /* lists of this level may have different lengths within one value */
 } loom_shape_level;
 loom_shape_level loom_shapes_level(const loom_shapes *shapes, loom_node_id node, uint32_t leaf, uint32_t level);
+/* The values that `node` has for all elements of the innermost map around `at` are known to have the same extents. */
+bool loom_shapes_equal_rows(const loom_shapes *shapes, loom_node_id node, loom_node_id at);
 /* How many maps are around the node. */
 uint32_t loom_shapes_depth(const loom_shapes *shapes, loom_node_id node);
 

@@ -55,6 +55,8 @@ typedef struct loom_type {
     X(TUPLE, "tuple", -1, 0, 0, "tuple of the operands")                                                               \
     X(PROJECT, "project", 1, 0, 0, "field aux of a tuple")                                                             \
     X(CALL, "call", -1, 0, 0, "call of function aux with the operands; functions have smaller indices than callers")   \
+    X(LIFTED, "lifted", -1, 2, 0,                                                                                      \
+      "arguments; body (arguments), and a version of it that the user wrote for arrays of arguments; see below")       \
     X(IF, "if", 1, 2, 0, "condition; then-body, else-body, no parameters")                                             \
     X(LOOP_FOR, "for", 2, 1, 0, "count n (i64), initial state; body (i, state) -> state")                              \
     X(LOOP_WHILE, "while", 1, 2, 0, "initial state; test body (state) -> bool, step body (state) -> state")            \
@@ -107,6 +109,17 @@ typedef struct loom_type {
       "n, ne, sequence; keys body, op body, group body (k: i64, ys: seq) -> seq b as long as ys; -> seq b")            \
     X(SEQ_SPILL, "spill", 2, 0, 1, "saves: f64, sequence of []i64 -> array of these; see below")                       \
     X(SEQ_SPILLED, "spilled", 3, 0, 1, "sequence, what spill gave, batch: i64 -> sequence; see below")
+
+/* LIFTED is a call of a function that has a version of its own for arrays: the value is what the first body makes of
+ * the arguments. The second takes each argument with one more level, and gives the array of results, one for each row.
+ * Both are closed, like functions: where a map evaluates the node for all its elements, the second may stand in place
+ * of that (vectorise/versions.h). aux: loom_version_kind, which arguments it is for. */
+typedef enum loom_version_kind {
+    LOOM_VERSION_REGULAR,   /* all rows of each argument have the same extents */
+    LOOM_VERSION_IRREGULAR, /* any rows */
+    LOOM_VERSION_FLAT,      /* the compiler's own: the elements of two maps at once; all rows have the same extents */
+    LOOM_VERSIONS
+} loom_version_kind;
 
 /* SPILL and SPILLED are the compiler's own (stage/normalise.h): no program that is submitted has them. SPILL says which
  * batches each element of a stream is for, and a coordinator may write the stream's elements out by batch, as `saves`

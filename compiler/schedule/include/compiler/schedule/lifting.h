@@ -4,6 +4,7 @@
 #define LOOM_COMPILER_SCHEDULE_LIFTING_H
 
 #include "compiler/vectorise/vectorise.h"
+#include "compiler/vectorise/versions.h"
 
 typedef enum loom_pass {
     LOOM_PASS_VECTORISE,
@@ -20,6 +21,12 @@ typedef enum loom_pass {
  * `schedule`: LOOM_SCHEDULE_* for all regions, or -1. `check`: checkers after each pass. */
 LOOM_MUST_USE loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *request, loom_pass last,
                                         int schedule, bool check, loom_lifted **lifted, const char **remark);
+
+/* What loom_lifting does first: the staged program with the calls of lifted functions in the request's stage decided,
+ * as its shapes say. Where the versions cannot be vectorised and their functions' bodies perhaps can, these are taken.
+ */
+LOOM_MUST_USE loom_status *loom_lifting_versions(loom_arena *arena, const loom_vectorise_request *request,
+                                                 loom_program **chosen, loom_version_notes *notes);
 
 /* What is assumed where no data is at hand. */
 typedef struct loom_lifting_sizes {

@@ -172,6 +172,19 @@
       "that it has; a function of any other name is a `def`.", \
       "foreign def twice (x: f64) : f64 = x + x\nentry main (x: f64) = twice x\n", \
       "def twice (x: f64) : f64 = x + x\nentry main (x: f64) = twice x\n") \
+    X(LIFTED_NAME, 310, TYPE, "a lifted version of something else than a function", \
+      "`lifted regular f = f_rows` says that the function f_rows does what `map f` does. Both are functions of this program, " \
+      "with parameters, and are defined before.", \
+      "def rows (xss: [][]f64) = xss\nlifted regular smooth = rows\nentry main (xss: [][]f64) = rows xss\n", \
+      "def row (xs: []f64) = xs\ndef rows (xss: [][]f64) = xss\nlifted regular row = rows\n" \
+      "entry main (xss: [][]f64) = map row xss\n") \
+    X(LIFTED_CYCLE, 311, TYPE, "a lifted version that uses the function it stands for", \
+      "A call of f in a `map` is what its lifted version is put in place of, so the version, and all that it uses, is " \
+      "written without f. The other way round f may use its version: that of a single element.", \
+      "def half (x: f64) = x / 2\ndef halves (xs: []f64) = map half xs\nlifted regular half = halves\n" \
+      "entry main (xs: []f64) = map half xs\n", \
+      "def half (x: f64) = x / 2\ndef halves (xs: []f64) = map (/ 2) xs\nlifted regular half = halves\n" \
+      "entry main (xs: []f64) = map half xs\n") \
     /* ---- types ---- */ \
     X(ARGUMENT, 401, TYPE, "an argument of another type", \
       "The function needs a value of another type at this place. Nothing is converted by itself: T x converts the scalar " \
@@ -333,6 +346,13 @@
       "The parameters and the result of a `foreign def` have types, and these are the types of the system's own function.", \
       "foreign def dft (xs: []f64) : []f64 = xs\nentry main (xs: []f64) = dft xs\n", \
       "foreign def dft (xs: []c128) : []c128 = fft xs\nentry main (xs: []c128) = dft xs\n") \
+    X(LIFTED_TYPE, 437, TYPE, "a lifted version of other types than its function's", \
+      "The lifted version of a function takes each of its parameters with one more level, [k][n]f64 for [n]f64, and gives " \
+      "its results, one row for each element. A function that works on sequences has none.", \
+      "def total (xs: []f64) = sum xs\ndef totals (xss: [][]f64) = sum (flatten xss)\nlifted regular total = totals\n" \
+      "entry main (xss: [][]f64) = map total xss\n", \
+      "def total (xs: []f64) = sum xs\ndef totals (xss: [][]f64) = map sum xss\nlifted regular total = totals\n" \
+      "entry main (xss: [][]f64) = map total xss\n") \
     /* ---- sequences ---- */ \
     X(NOT_A_SEQ, 501, TYPE, "a sequence is needed", \
       "The operations that end in _seq work on sequences. `rows xs` makes one of an array.", \
@@ -587,10 +607,11 @@
       "lengths.", \
       "entry main : [][]i64 = transpose (map (\\i -> iota i) (1...3))\n", \
       "entry main : [][]i64 = transpose (map (\\_ -> iota 3) (1...3))\n") \
-    X(RUN_LAW, 1018, RUNTIME, "a step that minds how the stream is cut", \
+    X(RUN_LAW, 1018, RUNTIME, "two ways of a program that give different results", \
       "`gridloom test` and `eval --laws` cut streams at random and compare: the operator of `fold_seq` must be associative with " \
       "its neutral element, and the step and merge of `reduce_seq` keep their laws (docs/language.md). Workers " \
-      "cut streams as it suits them, so such a program would give other results from run to run.", \
+      "cut streams as it suits them, so such a program would give other results from run to run. They also call the lifted " \
+      "versions of functions, which must give for each row what the function gives.", \
       "entry main : f64 = fold_seq (-) 0 (rows (map f64 (1...9)))\n", \
       "entry main : f64 = fold_seq (+) 0 (rows (map (\\x -> - f64 x) (1...9)))\n") \
     X(RUN_GROUP_MEMBERS, 1019, RUNTIME, "a group that makes another number of elements", \
