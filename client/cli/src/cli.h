@@ -106,6 +106,14 @@ LOOM_MUST_USE loom_status *cli_check_stats(const cli_where *where);
 LOOM_MUST_USE loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job, loom_file_set *files);
 /* cli_hold_stats alone, put in place. */
 LOOM_MUST_USE loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job);
+/* What a program took: docs/architecture.md, "Work and space". */
+typedef struct cli_work {
+    uint64_t evaluations, moved, descriptors, peak_bytes;
+} cli_work;
+void cli_add_work(cli_work *work, const loom_job_result *job);
+/* Holds the file of --count-work, if one is wanted, with the other outputs; with a job, its actions too. */
+LOOM_MUST_USE loom_status *cli_hold_work(const char *path, const cli_work *work, const loom_job_result *job,
+                                         loom_file_set *files);
 /* For loom_session_options: says on standard error what is waited for. */
 void cli_tell_waiting(const char *endpoint, double seconds);
 LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);

@@ -16,7 +16,7 @@ typedef struct cli_entry_run {
     int64_t block;
     cli_where where;
     bool remarks, laws;
-    const char *claims;
+    const char *claims, *work;
     double timeout; /* 0: none */
     /* Made by cli_entry_prepare. */
     loom_client_program *program;
@@ -75,6 +75,16 @@ typedef struct cli_entry_run {
      &(r).outputs,                                                                                                     \
      "[PART=]FILE.npy",                                                                                                \
      "Where the result goes, or one part of it; lengths of irregular ones go to FILE.lengths.npy.",                    \
+     0,                                                                                                                \
+     0}
+#define CLI_WORK_OPTION(r)                                                                                             \
+    {"count-work",                                                                                                     \
+     0,                                                                                                                \
+     LOOM_OPT_TEXT,                                                                                                    \
+     &(r).work,                                                                                                        \
+     "FILE",                                                                                                           \
+     "Write there, as JSON, what was done: evaluations of scalar functions, scalars moved, entries of descriptors, "   \
+     "and the most bytes of values at a time.",                                                                        \
      0,                                                                                                                \
      0}
 #define CLI_BLOCK_OPTION(r)                                                                                            \

@@ -335,6 +335,7 @@ void loom_expr_build(loom_fn *fn, loom_lexpr_id id) {
     const loom_lifted *l = g->l;
     const loom_lexpr *e = &l->exprs[id];
     loom_sv *to = &fn->memo[id];
+    loom_count_expr(fn, e, 1);
     switch ((loom_lexpr_kind)e->kind) {
     case LOOM_LX_CONST: *to = loom_sv_const(fn, e->dtype, e->imm); break;
     case LOOM_LX_AXIS: *to = (loom_sv){fn->axis[e->aux], NULL}; break;

@@ -170,6 +170,7 @@ static loom_dtype result_dtype(const nest *N, uint32_t j) {
 
 static void store_result(nest *N, uint32_t j, uint32_t skip, loom_sv value) {
     const loom_place *place = result_place(N, j);
+    loom_count_store(N->fn, N->op->results[j]);
     loom_fn_store(N->fn, result_dtype(N, j), place->base, result_offset(N, j, skip), place->scope, value);
 }
 
@@ -505,6 +506,7 @@ static void copy_dest(nest *N) {
         LLVMValueRef from_at = LLVMBuildNSWAdd(fn->b, from_row, loop.index, ""),
                      to_at = LLVMBuildNSWAdd(fn->b, to_row, loop.index, "");
         loom_sv value = loom_fn_load(fn, dtype, from->base, from_at, from->scope, from->constant);
+        loom_count_store(fn, op->results[j]);
         loom_fn_store(fn, dtype, to->base, to_at, to->scope, value);
         loom_loop_close(fn, &loop);
     }
@@ -536,6 +538,7 @@ static void permute_point(nest *N, uint64_t known) {
     loom_block_eval(fn, op->combine, args, false, next);
     for (uint32_t j = 0; j < k; j++) {
         const loom_place *place = loom_fn_place(fn, op->results[j]);
+        loom_count_store(fn, op->results[j]);
         loom_fn_store(fn, result_dtype(N, j), place->base, loom_fn_offset(fn, op->results[j], indices), place->scope,
                       next[j]);
     }
@@ -679,6 +682,7 @@ uint32_t loom_gen_combine(loom_gen *g, loom_lblock_id combine) {
         args[n + j] = loom_fn_load(&fn, dtypes[j], base[1][j], loop.index, scope + n + j, false);
     }
     loom_block_eval(&fn, combine, args, false, next);
+    loom_count(&fn, LOOM_COUNTED_MOVED, n);
     for (uint32_t j = 0; j < n; j++) loom_fn_store(&fn, dtypes[j], base[0][j], loop.index, scope + j, next[j]);
     loom_loop_close(&fn, &loop);
     loom_fn_close(&fn);

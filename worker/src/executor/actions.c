@@ -175,6 +175,7 @@ static loom_status *act_fft(loom_engine *engine, const loom_plan_action *action)
     LOOM_TRY(loom_ffts_get(engine->executor->ffts, &shape, &fft));
     LOOM_TRY(loom_fft_run(fft, engine->data[action->buffer], engine->data[action->buffer2], elements / one,
                           &engine->executor->cancelled));
+    loom_count_fft(&engine->threads[0].work, fft, elements / one);
     return loom_engine_cancelled(engine);
 }
 
@@ -354,6 +355,8 @@ static void note_time(loom_engine *engine, uint32_t at, double seconds) {
     const loom_plan_action *action = &engine->plan->actions[at];
     loom_run_time *time = &engine->times[engine->actions[at].time];
     time->calls++;
+    loom_engine_count_action(engine, action);
+    loom_engine_take_work(engine, &time->work);
     /* What is inside is noted by itself. */
     bool apart = action->kind == LOOM_ACT_LOOP || action->kind == LOOM_ACT_IF ||
                  (action->kind == LOOM_ACT_ROWS && engine->rows_apart);
