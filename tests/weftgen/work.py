@@ -1,17 +1,15 @@
 """Work and space of a compiled program against those of the interpreter (docs/architecture.md, "Work and space").
 
 What is compared are evaluations, scalars moved and entries of descriptors together: which of them a program's work is differs between
-the two, as a slice that is moved there is an index that is computed here. Compiled code may do FACTOR times as much, and OVERHEAD more:
-what an operation does however few elements there are, as the lengths, offsets and numbers of elements of each level and branch, the
-starts and ends of its folds, for every stage and every turn of its loops. It is told in parts of the program's size in the interpreter's
-nodes, which a generated program has some tens of."""
+the two, as a slice that is moved there is an index that is computed here. Compiled code may do FACTOR times as much, and more by what
+an operation does however few elements there are: the starts and ends of folds, lengths, offsets and numbers of elements of each level,
+branch and turn. OVERHEAD is that of some dozens of operations in loops of some turns, of which each has some ten such scalars."""
 import json
 import os
-import tempfile
 
 FACTOR = 4
-OVERHEAD = 1000  # of a program of a few dozen operations on a handful of elements
-SPACE_OVERHEAD = 1 << 16  # bytes: buffers are whole lines of memory, and each thread has scratch of its own
+OVERHEAD = 1000
+SPACE_OVERHEAD = 4 << 20  # bytes: scratch for strips and workspace for permutes of each thread, however few elements there are
 KINDS = ("evaluations", "moved", "descriptors")
 
 
@@ -19,34 +17,34 @@ def total(counts):
     return sum(counts[k] for k in KINDS)
 
 
+def told(counts):
+    return ", ".join("%s %d" % (k, counts[k]) for k in KINDS)
+
+
 def read(path):
     with open(path) as f:
         return json.load(f)
 
 
-def exceeds(interpreted, compiled, overhead=OVERHEAD):
-    """None, or how the compiled program does more than it may."""
+def exceeds(interpreted, compiled, overhead=OVERHEAD, space_overhead=SPACE_OVERHEAD):
+    """None, or how the compiled program takes more than it may."""
     want, got = total(interpreted), total(compiled)
-    if got <= FACTOR * want + overhead:
-        return None
-    most = sorted(compiled["actions"], key=total, reverse=True)[:3]
-    return "work %d (%s), interpreted %d (%s), %.1f times; most of it in %s" % (
-        got, told(compiled), want, told(interpreted), got / max(1, want),
-        "; ".join("%s: %s" % (a["label"].replace("\n", " "), told(a)) for a in most))
+    if got > FACTOR * want + overhead:
+        most = sorted(compiled["actions"], key=total, reverse=True)[:3]
+        return "too much work: %d (%s), interpreted %d (%s), %.1f times; most of it in %s" % (
+            got, told(compiled), want, told(interpreted), got / max(1, want),
+            "; ".join("%s: %s" % (a["label"].replace("\n", " "), told(a)) for a in most))
+    want, got = interpreted["peak_bytes"], compiled["peak_bytes"]
+    if got > FACTOR * want + space_overhead:
+        return "too much space: %d bytes, interpreted %d" % (got, want)
+    return None
 
 
-def told(counts):
-    return ", ".join("%s %d" % (k, counts[k]) for k in KINDS)
-
-
-def measure(call, words, more=()):
-    """What `gridloom eval` and `gridloom run` count for the same words; `call` runs a command. None where one of them fails."""
-    counts = []
-    with tempfile.TemporaryDirectory() as folder:
-        for command, options in (("eval", []), ("run", list(more))):
-            path = os.path.join(folder, command + ".json")
-            code, said = call([command] + list(words) + options + ["--count-work", path])
-            if code:
-                return None
-            counts.append(read(path))
-    return counts
+def check(run, words, interpreted):
+    """The same of a program that `run`, given words of the command line, runs with all of its streams in one block. `interpreted`: the
+    file that `gridloom eval --count-work` wrote."""
+    path = os.path.join(os.path.dirname(interpreted), "got.work.json")
+    code, said = run(words + ["--count-work", path])
+    if code:
+        return "run fails where it counts its work: exit %d: %s" % (code, said[-300:])
+    return exceeds(read(interpreted), read(path))

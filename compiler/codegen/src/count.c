@@ -57,3 +57,8 @@ void loom_count_expr(loom_fn *fn, const loom_lexpr *e, uint64_t n) {
     uint64_t work = e->kind == LOOM_LX_PRIM ? (uint64_t)loom_prim_table[e->prim].work : e->kind == LOOM_LX_CONVERT;
     loom_count(fn, LOOM_COUNTED_EVALUATIONS, n * work);
 }
+
+/* As the interpreter counts it: the counter is tested and goes on. What is a fold in the program has none. */
+void loom_count_turns(loom_fn *fn, const loom_lexpr *e, uint64_t n) {
+    if (e->mode == LOOM_FOR_LOOP) loom_count(fn, LOOM_COUNTED_EVALUATIONS, 2 * n);
+}

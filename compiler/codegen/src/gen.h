@@ -247,6 +247,8 @@ void loom_count(loom_fn *fn, loom_counted what, uint64_t n);
 void loom_count_store(loom_fn *fn, loom_lvalue_id value);
 /* The expression is evaluated `n` times, without those in its blocks. */
 void loom_count_expr(loom_fn *fn, const loom_lexpr *e, uint64_t n);
+/* The FOR expression turns `n` times. */
+void loom_count_turns(loom_fn *fn, const loom_lexpr *e, uint64_t n);
 
 /* ---- nest.c, strip.c ---- */
 typedef struct loom_bounds {

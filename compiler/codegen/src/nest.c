@@ -4,8 +4,8 @@
  * on; where a load runs across the last two, in tiles of these (tile.c). REDUCE: without axes inside the
  * reduced one, accumulators in registers (LLVM makes vectors of them, additions may be reordered); with such axes, a
  * row of accumulators in memory and the inner axes innermost, so that strides stay 1. SCAN: the scanned axis innermost,
- * running values in registers. PERMUTE with context: one after another, in order. A nest is entered only if no loop of
- * it is empty: what is hoisted may then trap exactly when the program would have.
+ * running values in registers. PERMUTE with context: one after another, in order; to distinct places: in any order. A
+ * nest is entered only if no loop of it is empty: what is hoisted may then trap exactly when the program would have.
  *
  * Segmented axes. Their bounds are known when the axes before them are; what stands outside of such a loop is built
  * where the list at hand has elements, or, if it depends on no axis, where any list has. A COMPUTE or CHECK is divided
@@ -476,7 +476,7 @@ static void scan_nest(nest *N) {
     go_on(fn, nothing);
 }
 
-/* ---- PERMUTE with context ---- */
+/* ---- PERMUTE with context, or to places that are all distinct ---- */
 
 /* The extent of the target along axis i: the first own one may be that of the list that the context has come to. */
 static LLVMValueRef target_extent(nest *N, uint32_t i) {
@@ -546,7 +546,7 @@ static void permute_point(nest *N, uint64_t known) {
 }
 
 static void permute_context(nest *N, uint64_t known) {
-    copy_dest(N);
+    if (N->op->n_context) copy_dest(N); /* else an action has done that */
     nest inner = *N;
     inner.n = 0;
     for (uint32_t i = N->op->n_context; i < N->op->n_axes; i++) inner.order[inner.n++] = i;
@@ -596,7 +596,8 @@ static double extent_of(const loom_gen *g, loom_axis_id axis) {
 
 uint32_t loom_nest_divided(const loom_gen *g, loom_lop_id id) {
     const loom_lop *op = &g->l->ops[id];
-    uint32_t end = op->kind == LOOM_LO_PERMUTE ? op->n_context : op->n_axes, best = LOOM_NONE;
+    bool ordered = op->kind == LOOM_LO_PERMUTE && (op->n_context || !op->distinct);
+    uint32_t end = ordered ? op->n_context : op->n_axes, best = LOOM_NONE;
     double largest = 1;
     bool by_elements = op->kind == LOOM_LO_COMPUTE || op->kind == LOOM_LO_CHECK;
     for (uint32_t i = end; by_elements && i-- > 0;) {

@@ -249,6 +249,7 @@ static loom_status *act_loop(loom_engine *engine, uint32_t at, int nesting) {
             read_scalar_extents(engine);
         }
         LOOM_TRY(run_actions(engine, at + 1, at + 1 + action->n_inner, nesting + 1, &left));
+        if (action->extent != LOOM_NO_EXTENT) loom_engine_count(engine, LOOM_COUNTED_EVALUATIONS, 2);
         /* What follows from wrong values need not end. */
         LOOM_TRY(loom_engine_raised(engine));
     }
