@@ -111,6 +111,8 @@ typedef struct cli_work {
     uint64_t evaluations, moved, descriptors, peak_bytes;
 } cli_work;
 void cli_add_work(cli_work *work, const loom_job_result *job);
+/* Of an evaluation: what goes out is moved once more, as a job has to, though it may be what came in. */
+void cli_add_result(cli_work *work, const loom_value *result);
 /* Holds the file of --count-work, if one is wanted, with the other outputs; with a job, its actions too. */
 LOOM_MUST_USE loom_status *cli_hold_work(const char *path, const cli_work *work, const loom_job_result *job,
                                          loom_file_set *files);

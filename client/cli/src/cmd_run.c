@@ -97,6 +97,7 @@ static loom_status *interpret(const cli_entry_run *r, loom_value **result, cli_w
     loom_status *status =
         loom_interp_call(r->program->program, r->function, r->binding->arguments, &options, result, &counters);
     *work = (cli_work){counters.scalar_evaluations, counters.elements_moved, counters.descriptors, counters.peak_bytes};
+    if (!status) cli_add_result(work, *result);
     if (r->timeout > 0) set_alarm(0);
     if (loom_status_code(status) != LOOM_E_CANCELLED) return status;
     loom_status_free(status);

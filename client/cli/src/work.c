@@ -14,6 +14,19 @@ void cli_add_work(cli_work *work, const loom_job_result *job) {
     work->peak_bytes = job->peak_bytes;
 }
 
+void cli_add_result(cli_work *work, const loom_value *result) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < result->n_leaves; i++) {
+        const loom_leaf *leaf = &result->leaves[i];
+        work->moved += (uint64_t)leaf->n_data;
+        bytes += (uint64_t)leaf->n_data * loom_dtype_size(leaf->dtype);
+        for (uint32_t k = 1; k < leaf->depth; k++) {
+            if (leaf->extents[k] == LOOM_IRREGULAR) work->descriptors += (uint64_t)leaf->n_lengths[k];
+        }
+    }
+    if (bytes > work->peak_bytes) work->peak_bytes = bytes;
+}
+
 static void print_counts(loom_buffer *b, uint64_t evaluations, uint64_t moved, uint64_t descriptors) {
     loom_buffer_printf(b, "\"evaluations\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"descriptors\": %" PRIu64,
                        evaluations, moved, descriptors);
