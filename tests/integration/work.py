@@ -87,6 +87,12 @@ with open(PROGRAM, "w") as f:
 entry turns (ns: []i64) : []i64 = map (\\n -> loop x = 0 for i < n do (x * 7 + i) % 1000) ns
 entry turns_of_rows (ns: []i64) (xs: []f64) : [][]f64 =
   map (\\n -> (loop (i, ys) = (0, xs) while i < n do (i + 1, map (\\y -> y * 0.5 + 1) (reverse ys))).1) ns
+entry changed (n: i64) : []i64 = loop xs = replicate n 0 for i < n do xs with [i] = i * i
+entry changed_at_times (n: i64) : []i64 = loop xs = replicate n 0 for i < n do (if i % 3 == 0 then xs with [i] = i else xs)
+entry changed_by_itself (n: i64) : []i64 = loop xs = replicate n 1 for i < n - 1 do xs with [i + 1] = (xs[i] * 3 + 1) % 1001
+entry diagonal (n: i64) : [][]i64 = loop m = replicate n (replicate n 0) for i < n do m with [i, i] = 1
+entry rows_in_turn (n: i64) : [][]i64 = loop m = replicate n (replicate n 0) for i < n do m with [i] = iota n
+entry counted (n: i64) : []i64 = loop h = replicate n 0 for i < n do reduce_by_index h (+) 0 [i % 10] [i]
 entry growing (ns: []i64) : []i64 =
   map (\\n -> length (loop xs = [1i64] while length xs < n do xs ++ [sum xs])) ns
 
@@ -128,6 +134,9 @@ def loops():
     ns = np.full(300, 3)
     ns[7] = 300
     compare(PROGRAM, "growing", {"ns": ns})
+    # A turn that changes one element does not touch the others.
+    for entry in ("changed", "changed_at_times", "changed_by_itself", "diagonal", "rows_in_turn", "counted"):
+        compare(PROGRAM, entry, {"n": 500})
 
 
 def branches():

@@ -207,7 +207,7 @@ static void segmented_inputs(loom_gen *g) {
 
 typedef struct state_use {
     const loom_gen *g;
-    loom_lop_id reader; /* the one operation that may read the state */
+    loom_lop_id reader; /* the last operation that may read the state; LOOM_NONE: none may */
     loom_lvalue_id state;
     bool elsewhere;
     loom_lop_id op;
@@ -215,7 +215,7 @@ typedef struct state_use {
 
 static void note_state_use(void *context, loom_lvalue_id value) {
     state_use *use = context;
-    if (value == use->state && use->op != use->reader) use->elsewhere = true;
+    if (value == use->state && (use->reader == LOOM_NONE || use->op > use->reader)) use->elsewhere = true;
 }
 
 /* Whether the operation reads the value only at the very point it computes. */
@@ -231,6 +231,29 @@ static bool reads_own_point(const loom_lifted *l, const loom_lop *op, loom_lvalu
     return true;
 }
 
+/* The same of a permute onto the value: points that go to distinct places may read their own; one point alone reads
+ * before it writes; others may not read it at all. */
+static bool reads_own_place(const loom_lifted *l, const loom_lop *op, loom_lvalue_id value) {
+    const loom_lblock *b = &l->blocks[op->body];
+    for (loom_lexpr_id e = b->first; e < b->end && (op->n_axes || !op->distinct); e++) {
+        const loom_lexpr *x = &l->exprs[e];
+        if (x->kind != LOOM_LX_LOAD || x->aux != value) continue;
+        for (uint32_t i = 0; i < op->rank; i++) {
+            if (!op->distinct || loom_lifted_arg(l, x, i) != b->results[i]) return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the operation makes `next` of what is in `state`: all of it, or onto it. */
+static bool may_change_in_place(const loom_lop *op, loom_lvalue_id state, loom_lvalue_id next) {
+    if (op->kind != LOOM_LO_PERMUTE || op->n_context) return op->kind == LOOM_LO_COMPUTE;
+    for (uint32_t j = 0; j < op->n_results; j++) {
+        if (op->results[j] == next) return op->dest[j] == state;
+    }
+    return false;
+}
+
 static bool stands_in_axis(const loom_lifted *l, loom_lvalue_id id) {
     for (loom_axis_id a = 0; a < l->n_axes; a++) {
         loom_lvalue_id needs[3];
@@ -242,8 +265,8 @@ static bool stands_in_axis(const loom_lifted *l, loom_lvalue_id id) {
     return false;
 }
 
-/* The next value of a state takes the state's own memory if one operation computes it point by point and nothing else
- * in the turn looks at the old one. */
+/* The next value of a state takes the state's own memory if one operation computes it point by point and nothing behind
+ * it in the turn looks at the old one. */
 static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
     const loom_lifted *l = g->l;
     const loom_lop *op = &l->ops[loop];
@@ -251,7 +274,9 @@ static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
     if (!same_axes(next, &l->values[op->state[s]])) return; /* it may be another size */
     /* Extents of this turn and of the next one are told apart. */
     if (stands_in_axis(l, op->next[s]) || stands_in_axis(l, op->state[s])) return;
-    if (next->source != LOOM_LV_OP || g->parent[next->op] != loop || l->ops[next->op].kind != LOOM_LO_COMPUTE) return;
+    if (next->source != LOOM_LV_OP || g->parent[next->op] != loop ||
+        !may_change_in_place(&l->ops[next->op], op->state[s], op->next[s]))
+        return;
     for (uint32_t t = 0; t < op->n_states; t++) {
         if (op->next[t] == op->state[s] || (t != s && op->next[t] == op->next[s])) return;
     }
@@ -261,7 +286,9 @@ static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
         g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
         return;
     }
-    if (!reads_own_point(l, &l->ops[next->op], op->state[s])) return;
+    bool own = l->ops[next->op].kind == LOOM_LO_COMPUTE ? reads_own_point(l, &l->ops[next->op], op->state[s])
+                                                        : reads_own_place(l, &l->ops[next->op], op->state[s]);
+    if (!own) return;
     for (use.op = 0; use.op < l->n_ops; use.op++) loom_lifted_reads(l, use.op, note_state_use, &use);
     if (!use.elsewhere) g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
 }

@@ -241,7 +241,7 @@ static loom_status *check_appended(const loom_engine *engine, uint32_t from, uin
 static loom_status *act_loop(loom_engine *engine, uint32_t at, int nesting) {
     const loom_plan_action *action = &engine->plan->actions[at];
     int64_t count = INT64_MAX;
-    if (action->extent != LOOM_NO_EXTENT) LOOM_TRY(loom_engine_extent(engine, action->extent, &count));
+    if (action->extent != LOOM_NO_EXTENT) count = engine->extents[action->extent]; /* below 0: no turns */
     bool left = false;
     for (int64_t turn = 0; turn < count && !left; turn++) {
         if (action->buffer < engine->plan->n_buffers && engine->data[action->buffer]) {
