@@ -252,7 +252,7 @@ struct loom_job {
     uint64_t id;
     char *name, *entry, *serve;
     loom_client *client; /* NULL once it is gone */
-    bool debug, ending;
+    bool debug, count_work, ending;
     double submitted;
     double compile_seconds, compile_began; /* in which something compiled for the job; since when something does */
     uint32_t n_compiling;                  /* at once */
@@ -277,6 +277,7 @@ struct loom_job {
     loom_list remarks;  /* char * */
     loom_list warnings; /* char *: those of the remarks that its user is to see unasked */
     loom_list times;    /* Wire__Time in arena, summed by label */
+    uint64_t peak;      /* bytes that a run has had out at a time, at most */
     bool end_sent;
     int deaths; /* of workers, one after the other, since anything of it was last finished */
     double last_death;

@@ -115,6 +115,7 @@ void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in) {
     job->entry = loom_xstrdup(s->entry);
     job->serve = loom_xstrdup(s->serve);
     job->debug = s->debug;
+    job->count_work = s->count_work;
     job->block = (int64_t)s->block;
     job->submitted = loom_seconds();
     job->arena = loom_arena_create(JOB_ARENA);
@@ -366,6 +367,8 @@ static void fill_statistics(const loom_job *job, Wire__JobEnd *end) {
     end->handover = t.handover;
     end->elements = t.elements;
     end->traversals = t.traversals;
+    end->peak = job->peak;
+    end->has_peak = true;
     end->n_times = job->times.n;
     end->times = (Wire__Time **)job->times.at;
     end->n_remarks = job->remarks.n;

@@ -356,7 +356,8 @@ static loom_status *request_stage(loom_job_plan *plan) {
                                     .shapes = s.at,
                                     .target = plan->target,
                                     .cache = job->daemon->cache,
-                                    .debug = job->debug};
+                                    .debug = job->debug,
+                                    .count_work = job->count_work};
     char *bytes;
     size_t size;
     if (!status) status = loom_compile_request_encode(&request, &bytes, &size);

@@ -533,6 +533,7 @@ static const char *end_of_label(const char *label) {
 }
 
 static void add_times(loom_job *job, const Wire__TaskDone *done) {
+    if (done->peak > job->peak) job->peak = done->peak;
     for (size_t i = 0; i < done->n_times; i++) {
         Wire__Time *found = NULL;
         const char *label = end_of_label(done->times[i]->label);
@@ -545,12 +546,15 @@ static void add_times(loom_job *job, const Wire__TaskDone *done) {
             found = LOOM_NEW(job->arena, Wire__Time);
             wire__time__init(found);
             found->label = loom_arena_strdup(job->arena, label);
-            found->has_bytes = true;
+            found->has_bytes = found->has_evaluations = found->has_moved = found->has_descriptors = true;
             loom_list_add(&job->times, found);
         }
         found->seconds += done->times[i]->seconds;
         found->calls += done->times[i]->calls;
         found->bytes += done->times[i]->bytes;
+        found->evaluations += done->times[i]->evaluations;
+        found->moved += done->times[i]->moved;
+        found->descriptors += done->times[i]->descriptors;
     }
 }
 

@@ -3,6 +3,7 @@ import ast
 import os
 import re
 import numpy as np
+from . import work
 from .farm import difference
 from .terms import A, NP, S, SCALARS, Seq, T, R, data
 
@@ -14,7 +15,7 @@ class Case:
     def __init__(self, text, params, streams, result, inputs, blocks, consts=(), exact=False):
         self.consts, self.exact = consts, exact
         self.text, self.params, self.streams, self.result, self.inputs, self.blocks = text, params, streams, result, inputs, blocks
-        self.remarks = set()
+        self.remarks, self.counted = set(), False
 
     def write(self, folder):
         """The files and the words of the command line."""
@@ -50,7 +51,8 @@ class Case:
         inputs = self.write(farm.folder)
         words, paths = self.outputs(farm.folder, "want")
         self.want = None
-        code, said = farm.call(["eval"] + inputs + words)
+        counts = os.path.join(farm.folder, "want.work.json")
+        code, said = farm.call(["eval"] + inputs + words + ["--count-work", counts])
         if code not in (0, 65):
             return "eval exits %d: %s" % (code, said[-300:])
         if re.search(r"p\.weft:\d+:\d+: error", said):
@@ -61,7 +63,12 @@ class Case:
             why = self.check_run(farm, inputs, block)
             if why:
                 return why
-        return None if self.want is not None else "skip fails: " + said[-300:]
+        if self.want is None:
+            return "skip fails: " + said[-300:]
+        if not self.counted or self.remarks:
+            return None
+        block = max(self.blocks + [100000])
+        return work.check(lambda more: farm.run(inputs + more, block), self.outputs(farm.folder, "got")[0], counts)
 
     def check_run(self, farm, inputs, block):
         words, paths = self.outputs(farm.folder, "got")

@@ -109,6 +109,16 @@ LOOM_MUST_USE loom_status *cli_hold_stats(const cli_where *where, const loom_job
 /* cli_hold_stats alone, put in place. */
 LOOM_MUST_USE loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job,
                                            const loom_window_counts *windows);
+/* What a program took: docs/architecture.md, "Work and space". */
+typedef struct cli_work {
+    uint64_t evaluations, moved, descriptors, peak_bytes;
+} cli_work;
+void cli_add_work(cli_work *work, const loom_job_result *job);
+/* Of an evaluation: what goes out is moved once more, as a job has to, though it may be what came in. */
+void cli_add_result(cli_work *work, const loom_value *result);
+/* Holds the file of --count-work, if one is wanted, with the other outputs; with a job, its actions too. */
+LOOM_MUST_USE loom_status *cli_hold_work(const char *path, const cli_work *work, const loom_job_result *job,
+                                         loom_file_set *files);
 /* For loom_session_options: says on standard error what is waited for. */
 void cli_tell_waiting(const char *endpoint, double seconds);
 LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);

@@ -57,13 +57,14 @@ static loom_status *check_claims(const cli_entry_run *r, loom_value **result) {
     return status;
 }
 
-/* All outputs or none: files, what is printed, and statistics of the job, if it was one. */
-static loom_status *deliver(const cli_entry_run *r, const loom_value *result, const loom_job_result *job,
-                            const loom_window_counts *windows) {
+/* All outputs or none: files, what is printed, what was counted, and statistics of the job, if it was one. */
+static loom_status *deliver(const cli_entry_run *r, const loom_value *result, const cli_work *work,
+                            const loom_job_result *job, const loom_window_counts *windows) {
     loom_file_set *files = loom_file_set_create();
     cli_hold_signals(true);
     loom_status *status =
         r->frames_out ? loom_frames_write(result, stdout) : loom_client_outputs_hold(r->out, result, stdout, files);
+    if (!status) status = cli_hold_work(r->work, work, job, files);
     if (!status && job) status = cli_hold_stats(&r->where, job, windows, files);
     if (!status) status = cli_commit(files);
     loom_file_set_destroy(files);
@@ -87,8 +88,8 @@ static void set_alarm(double seconds) {
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static loom_status *interpret(const cli_entry_run *r, loom_value **result) {
-    loom_interp_counters counters;
+static loom_status *interpret(const cli_entry_run *r, loom_value **result, cli_work *work) {
+    loom_interp_counters counters = {0};
     loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1),
                                    .random_split_seed = r->laws ? LOOM_INTERP_SPLITS : 0};
     if (r->timeout > 0) {
@@ -97,6 +98,8 @@ static loom_status *interpret(const cli_entry_run *r, loom_value **result) {
     }
     loom_status *status =
         loom_interp_call(r->program->program, r->function, r->binding->arguments, &options, result, &counters);
+    *work = (cli_work){counters.scalar_evaluations, counters.elements_moved, counters.descriptors, counters.peak_bytes};
+    if (!status) cli_add_result(work, *result);
     if (r->timeout > 0) set_alarm(0);
     if (!status && counters.windows.received) cli_endless_account(&counters.windows);
     if (loom_status_code(status) != LOOM_E_CANCELLED) return status;
@@ -118,9 +121,10 @@ static loom_status *evaluate(const cli_entry_run *r) {
         status = loom_client_collect(p, loom_client_param_type(p, r->function, i), b->sources[i], &b->arguments[i]);
     }
     loom_value *result = NULL;
-    if (!status) status = r->claims ? check_claims(r, &result) : interpret(r, &result);
+    cli_work work = {0};
+    if (!status) status = r->claims ? check_claims(r, &result) : interpret(r, &result, &work);
     status = cli_entry_with_lengths(r, status);
-    if (!status) status = deliver(r, result, NULL, NULL);
+    if (!status) status = deliver(r, result, &work, NULL, NULL);
     loom_value_unref(result);
     return status;
 }
@@ -137,6 +141,7 @@ loom_status *cli_eval(const cli_call *call) {
     loom_option options[] = {
         CLI_ENTRY_OPTIONS(r),
         CLI_OUTPUT_OPTION(r),
+        CLI_WORK_OPTION(r),
         {"laws", 0, LOOM_OPT_FLAG, &r.laws, NULL,
          "Evaluate fold_seq and reduce_seq over streams cut at random places too, and lifted functions by their "
          "versions, and fail where that gives something else: they do not keep the laws that workers rely on.",
@@ -154,6 +159,8 @@ loom_status *cli_eval(const cli_call *call) {
         status =
             loom_error(LOOM_E_USAGE, "--claims looks at every value, however long that takes: no --timeout with it");
     }
+    if (!status && !done && r.claims && r.work)
+        status = loom_error(LOOM_E_USAGE, "--claims evaluates another form of the program: no --count-work with it");
     if (!status && !done) status = cli_entry_prepare(&r, rest, n);
     if (!status && !done) status = evaluate(&r);
     cli_entry_free(&r);
@@ -180,6 +187,10 @@ static loom_status *run_on_workers(const cli_entry_run *r) {
     if (!status) {
         cli_entry_remarks(r, result);
         status = deliver(r, result->value, result, done ? &counts : NULL);
+        cli_entry_remarks(r, result);
+        cli_work work = {0};
+        cli_add_work(&work, result);
+        status = deliver(r, result->value, &work, result, done ? &counts : NULL);
     }
     loom_job_result_free(result);
     return status;
@@ -197,6 +208,7 @@ loom_status *cli_run(const cli_call *call) {
         CLI_ENTRY_OPTIONS(r),
         CLI_OUTPUT_OPTION(r),
         CLI_BLOCK_OPTION(r),
+        CLI_WORK_OPTION(r),
         {"remarks", 0, LOOM_OPT_FLAG, &r.remarks, NULL, "Print what the compiler did not vectorise, and why.", 0, 0},
         CLI_WHERE_OPTIONS(r.where),
         {0}};

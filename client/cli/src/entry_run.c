@@ -85,6 +85,7 @@ loom_status *cli_entry_prepare(cli_entry_run *r, const char **paths, int n) {
     loom_client_outputs_list(r->out, files);
     loom_paths_write(files, r->where.stats);
     loom_paths_write(files, r->claims);
+    loom_paths_write(files, r->work);
     return cli_check_paths(files);
 }
 
@@ -146,6 +147,7 @@ loom_status *cli_entry_submit(const cli_entry_run *r, loom_session *session, loo
                                 .sources = r->binding->sources,
                                 .block = r->block,
                                 .timeout = r->timeout,
+                                .count_work = r->work,
                                 .progress = cli_progress_update,
                                 .context = &progress};
     loom_status *status = loom_session_run(session, &job, result);

@@ -16,7 +16,7 @@ typedef struct cli_entry_run {
     int64_t block;
     cli_where where;
     bool remarks, laws;
-    const char *claims;
+    const char *claims, *work;
     double timeout; /* 0: none */
     int64_t lag;
     bool takes_frames; /* the command can read a stream from standard input; set by it */
@@ -87,6 +87,16 @@ typedef struct cli_entry_run {
      "[PART=]FILE.npy",                                                                                                \
      "Where the result goes, or one part of it; lengths of irregular ones go to FILE.lengths.npy. -: the elements of " \
      "a sequence, as raw frames, to standard output.",                                                                 \
+     0,                                                                                                                \
+     0}
+#define CLI_WORK_OPTION(r)                                                                                             \
+    {"count-work",                                                                                                     \
+     0,                                                                                                                \
+     LOOM_OPT_TEXT,                                                                                                    \
+     &(r).work,                                                                                                        \
+     "FILE",                                                                                                           \
+     "Write there, as JSON, what was done: evaluations of scalar functions, scalars moved, entries of descriptors, "   \
+     "and the most bytes of values at a time.",                                                                        \
      0,                                                                                                                \
      0}
 #define CLI_BLOCK_OPTION(r)                                                                                            \

@@ -84,6 +84,7 @@ static loom_job_result *take_result(const Wire__JobEnd *m) {
     r->releases = m->releases;
     r->elements = m->elements;
     r->traversals = m->traversals;
+    r->peak_bytes = m->peak;
     r->seconds.traversal = m->traversal;
     r->seconds.array = m->array;
     r->seconds.handover = m->handover;
@@ -94,7 +95,10 @@ static loom_job_result *take_result(const Wire__JobEnd *m) {
         r->times[r->n_times++] = (loom_job_time){.label = loom_xstrdup(m->times[i]->label),
                                                  .seconds = m->times[i]->seconds,
                                                  .calls = m->times[i]->calls,
-                                                 .bytes = m->times[i]->bytes};
+                                                 .bytes = m->times[i]->bytes,
+                                                 .evaluations = m->times[i]->evaluations,
+                                                 .moved = m->times[i]->moved,
+                                                 .descriptors = m->times[i]->descriptors};
     }
     r->remarks = copy_texts(m->remarks, r->n_remarks = m->n_remarks);
     r->warnings = copy_texts(m->warnings, r->n_warnings = m->n_warnings);
@@ -349,6 +353,8 @@ static loom_status *submit(loom_session *s, loom_arena *arena, const loom_job_de
     wire.name = loom_arena_printf(arena, "%.*s", (int)LOOM_MAX_NAME, d->name ? d->name : wire.entry);
     wire.serve = s->serve_endpoint;
     wire.debug = d->debug;
+    wire.count_work = d->count_work;
+    wire.has_count_work = true;
     double before = loom_seconds();
     LOOM_TRY(describe_params(s, arena, d, &wire));
     loom_packet *packet;

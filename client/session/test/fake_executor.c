@@ -300,6 +300,11 @@ size_t loom_run_times(const loom_run *run, const loom_run_time **times) {
     return 1;
 }
 
+uint64_t loom_run_peak(const loom_run *run) {
+    (void)run;
+    return 0;
+}
+
 loom_status *loom_spill_read(const loom_value *spilled, int64_t from, int64_t count, const uint32_t *slots,
                              uint32_t n_streams, loom_value **streams) {
     (void)spilled, (void)from, (void)count, (void)slots, (void)n_streams, (void)streams;

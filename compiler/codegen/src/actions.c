@@ -261,16 +261,20 @@ static bool wants_partials(const loom_gen *g, loom_lop_id id) {
 static void lower_permute(planner *p, node_list *list, loom_lop_id id) {
     loom_gen *g = p->g;
     const loom_lop *op = &g->l->ops[id];
+    bool own = op->output == LOOM_NONE;
     if (op->n_context) {
         lower_range(p, list, id);
         return;
     }
-    bool own = op->output == LOOM_NONE;
     uint32_t k = g->l->blocks[op->body].n_results - op->rank;
     uint32_t *targets = LOOM_NEW_ARRAY(g->arena, uint32_t, (size_t)k + 1);
     for (uint32_t j = 0; j < k; j++) {
         targets[j] = own ? g->value_buffer[op->results[j]] : p->outputs[op->output].buffers[j];
         if (own) append_pair(p, list, LOOM_ACT_COPY, g->value_buffer[op->dest[j]], targets[j]);
+    }
+    if (own && op->distinct) {
+        lower_range(p, list, id);
+        return;
     }
     loom_patch patch;
     loom_permute_analyse(g, id, &patch);

@@ -19,18 +19,20 @@ static void plan_sites(loom_gen *g, loom_plan *plan) {
     plan->sites = sites;
 }
 
-loom_status *loom_codegen(loom_arena *arena, const loom_lifted *lifted, const char *target, bool want_text,
+loom_status *loom_codegen(loom_arena *arena, const loom_lifted *lifted, const char *target, bool count, bool want_text,
                           loom_code_result *result) {
     loom_gen *g = LOOM_NEW(arena, loom_gen);
     loom_plan *plan = LOOM_NEW(arena, loom_plan);
     g->arena = arena;
     g->l = lifted;
+    g->count = count;
     plan->kind = (loom_stage_kind)lifted->stage_kind;
     plan->target = loom_arena_strdup(arena, target);
     loom_code_result made = {.plan = plan};
     loom_status *status = loom_gen_open(g, target);
     if (!status) {
         loom_expr_prepare(g);
+        if (count) loom_count_prepare(g);
         loom_gen_lower(g);
         loom_gen_plan(g, plan);
         plan_sites(g, plan);

@@ -250,6 +250,7 @@ static void build_turns(loom_fn *fn, loom_lexpr_id id, loom_sv *results) {
         loom_lexpr_id initial = loom_lifted_arg(l, e, i + 1);
         results[i] = params[i + 1] = loom_loop_carry(fn, &loop, l->exprs[initial].dtype, fn->memo[initial]);
     }
+    loom_count_turns(fn, e, 1);
     loom_block_eval(fn, e->blocks[0], params, false, next);
     for (uint32_t i = 0; i < n; i++) loom_loop_next(fn, &loop, results[i], next[i]);
     loom_loop_close(fn, &loop);
@@ -337,6 +338,7 @@ void loom_expr_build(loom_fn *fn, loom_lexpr_id id) {
     const loom_lexpr *e = &l->exprs[id];
     loom_sv *to = &fn->memo[id];
     loom_fn_note_expr(fn, id);
+    loom_count_expr(fn, e, 1);
     switch ((loom_lexpr_kind)e->kind) {
     case LOOM_LX_CONST: *to = loom_sv_const(fn, e->dtype, e->imm); break;
     case LOOM_LX_AXIS: *to = (loom_sv){fn->axis[e->aux], NULL}; break;

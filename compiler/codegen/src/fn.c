@@ -136,6 +136,7 @@ void loom_fn_open(loom_gen *g, loom_fn *fn, const char *symbol, const LLVMTypeRe
     LLVMPositionBuilderAtEnd(fn->entry, entry);
     LLVMPositionBuilderAtEnd(fn->b, fn->body);
     fn->frame = LLVMGetParam(fn->function, 0);
+    loom_count_open(fn);
 }
 
 static LLVMMetadataRef scope_node(const loom_gen *g, LLVMMetadataRef domain, uint32_t scope) {
@@ -198,6 +199,7 @@ void loom_fn_close(loom_fn *fn) {
     LLVMBuildBr(fn->b, fn->exit);
     LLVMBuildBr(fn->entry, fn->body);
     LLVMPositionBuilderAtEnd(fn->b, fn->exit);
+    loom_count_close(fn);
     LLVMBuildRetVoid(fn->b);
     tag_memory(fn);
     LLVMDisposeBuilder(fn->b);

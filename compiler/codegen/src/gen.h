@@ -32,6 +32,8 @@ typedef struct loom_gen {
     LLVMValueRef find;  /* i64 loom_find(offsets, lists, at) */
     unsigned md_scope, md_noalias, md_invariant, md_align; /* kinds of metadata */
     LLVMValueRef empty_md, align64_md;
+    bool count;          /* code counts its work, see count.c */
+    bool *is_descriptor; /* per value: lengths of lists; NULL where nothing is counted */
 
     /* the plan under construction */
     LOOM_VEC(loom_plan_extent) extents;
@@ -46,7 +48,7 @@ typedef struct loom_gen {
     bool *per_chunk;        /* per operation: runs once a chunk, not once a segment */
     bool *is_output;        /* per value */
     loom_lop_id *last_use;  /* per value made by an operation: last reader in the block of its producer, or LOOM_NONE */
-    uint32_t *n_reads;      /* per value: how often operations read it */
+    loom_lop_id *last_read; /* per value: the last operation that reads it, in whatever block; LOOM_NONE */
     bool *in_axis;          /* per value: an axis stands on it */
     uint32_t *combine_kernel;          /* per block, LOOM_NONE: not made */
     LOOM_VEC(loom_lblock_id) combined; /* those that a kernel was made of */
@@ -121,7 +123,8 @@ typedef struct loom_fn {
     LLVMValueRef defer;
     bool deferred;
     loom_lsite_id deferred_site;
-    loom_lop_id op; /* LOOM_NONE in combine kernels */
+    loom_lop_id op;                     /* LOOM_NONE in combine kernels */
+    LLVMValueRef counted[LOOM_COUNTED]; /* what the call has done so far; NULL where nothing is counted */
 } loom_fn;
 
 /* Opens `void symbol(frame, parameters...)`; the code of the body goes to fn->b. */
@@ -243,6 +246,19 @@ LLVMBasicBlockRef loom_defer_look(loom_fn *fn);
 void loom_defer_end(loom_fn *fn, LLVMBasicBlockRef on);
 /* Operators are evaluated with their checks in place. */
 void loom_operator_eval(loom_fn *fn, loom_lblock_id block, const loom_sv *params, bool reassociate, loom_sv *results);
+
+/* ---- count.c ---- */
+void loom_count_prepare(loom_gen *g);
+void loom_count_open(loom_fn *fn);
+void loom_count_close(loom_fn *fn);
+/* Where code goes: `n` more have been done. Nothing, where nothing is counted. */
+void loom_count(loom_fn *fn, loom_counted what, uint64_t n);
+/* A scalar of a value is stored. */
+void loom_count_store(loom_fn *fn, loom_lvalue_id value);
+/* The expression is evaluated `n` times, without those in its blocks. */
+void loom_count_expr(loom_fn *fn, const loom_lexpr *e, uint64_t n);
+/* The FOR expression turns `n` times. */
+void loom_count_turns(loom_fn *fn, const loom_lexpr *e, uint64_t n);
 
 /* ---- nest.c, strip.c ---- */
 typedef struct loom_bounds {

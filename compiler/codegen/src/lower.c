@@ -58,7 +58,8 @@ typedef struct reader {
 
 static void note_read(void *context, loom_lvalue_id value) {
     reader *r = context;
-    r->g->n_reads[value]++;
+    loom_lop_id *latest = &r->g->last_read[value];
+    if (*latest == LOOM_NONE || *latest < r->op) *latest = r->op;
     const loom_lvalue *v = &r->g->l->values[value];
     if (v->source != LOOM_LV_OP) return;
     loom_lop_id at = loom_gen_ancestor(r->g, r->op, r->g->parent[v->op]);
@@ -71,9 +72,10 @@ static void note_read(void *context, loom_lvalue_id value) {
 static void find_last_uses(loom_gen *g) {
     const loom_lifted *l = g->l;
     g->last_use = LOOM_NEW_ARRAY(g->arena, loom_lop_id, (size_t)l->n_values + 1);
-    g->n_reads = LOOM_NEW_ARRAY(g->arena, uint32_t, (size_t)l->n_values + 1);
+    g->last_read = LOOM_NEW_ARRAY(g->arena, loom_lop_id, (size_t)l->n_values + 1);
     g->in_axis = LOOM_NEW_ARRAY(g->arena, bool, (size_t)l->n_values + 1);
     memset(g->last_use, 0xff, l->n_values * sizeof *g->last_use);
+    memset(g->last_read, 0xff, l->n_values * sizeof *g->last_read);
     for (loom_lop_id i = 0; i < l->n_ops; i++) loom_lifted_reads(l, i, note_read, &(reader){g, i});
     /* An axis whose extent is a value is read by whoever loops over it; such scalars are never worth reusing. */
     for (loom_axis_id a = 0; a < l->n_axes; a++) {
@@ -230,8 +232,31 @@ static bool reads_own_point(const loom_lifted *l, const loom_lop *op, loom_lvalu
     return true;
 }
 
-/* The next value of a state takes the state's own memory if one operation computes it point by point and nothing else
- * in the turn looks at the old one. */
+/* The same of a permute onto the value: points that go to distinct places may read their own; one point alone reads
+ * before it writes; others may not read it at all. */
+static bool reads_own_place(const loom_lifted *l, const loom_lop *op, loom_lvalue_id value) {
+    const loom_lblock *b = &l->blocks[op->body];
+    for (loom_lexpr_id e = b->first; e < b->end && (op->n_axes || !op->distinct); e++) {
+        const loom_lexpr *x = &l->exprs[e];
+        if (x->kind != LOOM_LX_LOAD || x->aux != value) continue;
+        for (uint32_t i = 0; i < op->rank; i++) {
+            if (!op->distinct || loom_lifted_arg(l, x, i) != b->results[i]) return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the operation makes `next` of what is in `state`: all of it, or onto it. */
+static bool may_change_in_place(const loom_lop *op, loom_lvalue_id state, loom_lvalue_id next) {
+    if (op->kind != LOOM_LO_PERMUTE || op->n_context) return op->kind == LOOM_LO_COMPUTE;
+    for (uint32_t j = 0; j < op->n_results; j++) {
+        if (op->results[j] == next) return op->dest[j] == state;
+    }
+    return false;
+}
+
+/* The next value of a state takes the state's own memory if one operation computes it point by point and nothing behind
+ * it in the turn looks at the old one. */
 static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
     const loom_lifted *l = g->l;
     const loom_lop *op = &l->ops[loop];
@@ -239,7 +264,9 @@ static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
     if (!same_axes(next, &l->values[op->state[s]])) return; /* it may be another size */
     /* Extents of this turn and of the next one are told apart. */
     if (g->in_axis[op->next[s]] || g->in_axis[op->state[s]]) return;
-    if (next->source != LOOM_LV_OP || g->parent[next->op] != loop || l->ops[next->op].kind != LOOM_LO_COMPUTE) return;
+    if (next->source != LOOM_LV_OP || g->parent[next->op] != loop ||
+        !may_change_in_place(&l->ops[next->op], op->state[s], op->next[s]))
+        return;
     for (uint32_t t = 0; t < op->n_states; t++) {
         if (op->next[t] == op->state[s] || (t != s && op->next[t] == op->next[s])) return;
     }
@@ -248,9 +275,10 @@ static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
         g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
         return;
     }
-    if (!reads_own_point(l, &l->ops[next->op], op->state[s])) return;
-    bool elsewhere = g->n_reads[op->state[s]] != reads_of(g, next->op, op->state[s]);
-    if (!elsewhere) g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
+    bool own = l->ops[next->op].kind == LOOM_LO_COMPUTE ? reads_own_point(l, &l->ops[next->op], op->state[s])
+                                                        : reads_own_place(l, &l->ops[next->op], op->state[s]);
+    loom_lop_id last = g->last_read[op->state[s]];
+    if (own && (last == LOOM_NONE || last <= next->op)) g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
 }
 
 static bool is_read_inside(const loom_gen *g, const loom_lop *loop, loom_lvalue_id value) {

@@ -4,8 +4,8 @@
  * on; where a load runs across the last two, in tiles of these (tile.c). REDUCE: without axes inside the
  * reduced one, accumulators in registers (LLVM makes vectors of them, additions may be reordered); with such axes, a
  * row of accumulators in memory and the inner axes innermost, so that strides stay 1. SCAN: the scanned axis innermost,
- * running values in registers. PERMUTE with context: one after another, in order. A nest is entered only if no loop of
- * it is empty: what is hoisted may then trap exactly when the program would have.
+ * running values in registers. PERMUTE with context: one after another, in order; to distinct places: in any order. A
+ * nest is entered only if no loop of it is empty: what is hoisted may then trap exactly when the program would have.
  *
  * Segmented axes. Their bounds are known when the axes before them are; what stands outside of such a loop is built
  * where the list at hand has elements, or, if it depends on no axis, where any list has. A COMPUTE or CHECK is divided
@@ -170,6 +170,7 @@ static loom_dtype result_dtype(const nest *N, uint32_t j) {
 
 static void store_result(nest *N, uint32_t j, uint32_t skip, loom_sv value) {
     const loom_place *place = result_place(N, j);
+    loom_count_store(N->fn, N->op->results[j]);
     loom_fn_store(N->fn, result_dtype(N, j), place->base, result_offset(N, j, skip), place->scope, value);
 }
 
@@ -475,7 +476,7 @@ static void scan_nest(nest *N) {
     go_on(fn, nothing);
 }
 
-/* ---- PERMUTE with context ---- */
+/* ---- PERMUTE with context, or to places that are all distinct ---- */
 
 /* The extent of the target along axis i: the first own one may be that of the list that the context has come to. */
 static LLVMValueRef target_extent(nest *N, uint32_t i) {
@@ -505,6 +506,7 @@ static void copy_dest(nest *N) {
         LLVMValueRef from_at = LLVMBuildNSWAdd(fn->b, from_row, loop.index, ""),
                      to_at = LLVMBuildNSWAdd(fn->b, to_row, loop.index, "");
         loom_sv value = loom_fn_load(fn, dtype, from->base, from_at, from->scope, from->constant);
+        loom_count_store(fn, op->results[j]);
         loom_fn_store(fn, dtype, to->base, to_at, to->scope, value);
         loom_loop_close(fn, &loop);
     }
@@ -536,6 +538,7 @@ static void permute_point(nest *N, uint64_t known) {
     loom_block_eval(fn, op->combine, args, false, next);
     for (uint32_t j = 0; j < k; j++) {
         const loom_place *place = loom_fn_place(fn, op->results[j]);
+        loom_count_store(fn, op->results[j]);
         loom_fn_store(fn, result_dtype(N, j), place->base, loom_fn_offset(fn, op->results[j], indices), place->scope,
                       next[j]);
     }
@@ -543,7 +546,7 @@ static void permute_point(nest *N, uint64_t known) {
 }
 
 static void permute_context(nest *N, uint64_t known) {
-    copy_dest(N);
+    if (N->op->n_context) copy_dest(N); /* else an action has done that */
     nest inner = *N;
     inner.n = 0;
     for (uint32_t i = N->op->n_context; i < N->op->n_axes; i++) inner.order[inner.n++] = i;
@@ -593,7 +596,8 @@ static double extent_of(const loom_gen *g, loom_axis_id axis) {
 
 uint32_t loom_nest_divided(const loom_gen *g, loom_lop_id id) {
     const loom_lop *op = &g->l->ops[id];
-    uint32_t end = op->kind == LOOM_LO_PERMUTE ? op->n_context : op->n_axes, best = LOOM_NONE;
+    bool ordered = op->kind == LOOM_LO_PERMUTE && (op->n_context || !op->distinct);
+    uint32_t end = ordered ? op->n_context : op->n_axes, best = LOOM_NONE;
     double largest = 1;
     bool by_elements = op->kind == LOOM_LO_COMPUTE || op->kind == LOOM_LO_CHECK;
     for (uint32_t i = end; by_elements && i-- > 0;) {
@@ -698,6 +702,7 @@ uint32_t loom_gen_combine(loom_gen *g, loom_lblock_id combine) {
         args[n + j] = loom_fn_load(&fn, dtypes[j], base[1][j], loop.index, scope + n + j, false);
     }
     loom_block_eval(&fn, combine, args, false, next);
+    loom_count(&fn, LOOM_COUNTED_MOVED, n);
     for (uint32_t j = 0; j < n; j++) loom_fn_store(&fn, dtypes[j], base[0][j], loop.index, scope + j, next[j]);
     loom_loop_close(&fn, &loop);
     loom_fn_close(&fn);

@@ -163,6 +163,7 @@ static void inspect_unit(loom_fn *fn, const loom_lop *op, const loom_patch *patc
         LLVMValueRef before = LLVMBuildICmp(B, LLVMIntSLE, base[d], loom_fn_i64(fn, -patch->upper[d]), "");
         outside = LLVMBuildOr(B, outside, LLVMBuildOr(B, after, before, ""), "");
     }
+    loom_count(fn, LOOM_COUNTED_MOVED, patch->rank);
     for (uint32_t d = 0; d < patch->rank; d++) {
         LLVMValueRef place = LLVMBuildNSWAdd(B, at, loom_fn_i64(fn, d), ""), value = base[d];
         if (d == 0) value = LLVMBuildSelect(B, outside, loom_fn_i64(fn, LOOM_DROPPED), value, "");
@@ -270,6 +271,7 @@ static void execute_point(const execution *x) {
         args[x->k + j] = loom_block_result(fn, x->op->body, x->op->rank + j);
     }
     loom_operator_eval(fn, x->op->combine, args, false, next);
+    loom_count(fn, LOOM_COUNTED_MOVED, x->k);
     for (uint32_t j = 0; j < x->k; j++)
         loom_fn_store(fn, x->dtype[j], x->target[j].base, offset, x->target[j].scope, next[j]);
 }

@@ -271,6 +271,14 @@ static loom_sv add_up(const sums *s, const chunk *chunks, const loom_sv *sum, ui
     return (loom_sv){LLVMBuildExtractElement(B, v, zero, ""), complex ? LLVMBuildExtractElement(B, v, one, "") : NULL};
 }
 
+/* Of the turns, and what does not depend on the counter where it is built. */
+static void count_turns(const sums *s) {
+    const loom_lblock *b = &s->fn->g->l->blocks[s->body];
+    for (loom_lexpr_id id = b->first; id < b->end; id++) {
+        if (runs(s, id)) loom_count_expr(s->fn, expr(s, id), s->turns);
+    }
+}
+
 bool loom_sums_build(loom_fn *fn, loom_lexpr_id id, loom_sv *result) {
     sums s;
     if (!match(fn, id, &s)) return false;
@@ -278,6 +286,7 @@ bool loom_sums_build(loom_fn *fn, loom_lexpr_id id, loom_sv *result) {
     chunk chunks[MOST_TURNS];
     uint32_t n = cut(&s, chunks);
     loom_block_reset(fn, s.body, NULL);
+    count_turns(&s);
     for (uint32_t k = 0; k < n; k++) sum[k] = (loom_sv){lanes(&s, s.summand, chunks[k]), NULL};
     loom_sv total = add_up(&s, chunks, sum, n);
     result->re = LLVMBuildFAdd(fn->b, initial.re, total.re, "");

@@ -146,6 +146,50 @@ LOOM_TEST(permute, scatter_rows) {
     loom_arena_destroy(b.arena);
 }
 
+/* To places that are all distinct: no pair of kernels that put points in order, but one that is divided anywhere. */
+LOOM_TEST(permute, distinct_places) {
+    enum {
+        N = 100,
+        TARGET = 60
+    };
+    builder b = b_open(LOOM_STAGE_ARRAY);
+    loom_axis_id n = b_const(&b, N), target = b_const(&b, TARGET);
+    loom_lvalue_id dest = b_input(&b, 0, LOOM_I64, AXES(target)), places = b_input(&b, 1, LOOM_I64, AXES(n));
+    loom_lvalue_id result = b_made(&b, LOOM_I64, "from", AXES(target));
+    b_begin(&b);
+    loom_lexpr_id i = b_axis(&b, 0);
+    loom_lblock_id body = b_end(&b, 0, NULL, RESULTS(LOAD(&b, places, i), i));
+    b_begin(&b);
+    (void)b_param(&b, LOOM_I64, 0);
+    loom_lblock_id last = b_end(&b, 2, (const loom_dtype[]){LOOM_I64, LOOM_I64}, RESULTS(b_param(&b, LOOM_I64, 1)));
+    loom_lop op = permute_op(AXES(n), 1, body, last, 1, AXES(target));
+    op.n_results = 1;
+    op.results = &result;
+    op.dest = &dest;
+    op.distinct = true;
+    loom_lifted_op(b.l, op);
+    b_output(&b, LOOM_OUT_VALUE, result, LOOM_NONE);
+    LOOM_OK(loom_lifted_check(b.l));
+    machine m = m_open(b.arena, b.l);
+    for (uint32_t a = 0; a < m.plan->n_actions; a++) LOOM_CHECK(m.plan->actions[a].kind != LOOM_ACT_PERMUTE);
+    int64_t old[TARGET], where[N];
+    for (int k = 0; k < TARGET; k++) old[k] = -7;
+    for (int k = 0; k < N; k++) where[k] = k % 2 ? -1 : (k / 2 * 7) % 50 + 5;
+    where[98] = INT64_MAX;
+    m_bind(&m, LOOM_STORE_INPUT, 0, old);
+    m_bind(&m, LOOM_STORE_INPUT, 1, where);
+    for (m.piece = 1; m.piece < 200; m.piece += 33) {
+        int64_t expected[TARGET];
+        for (int k = 0; k < TARGET; k++) expected[k] = -7;
+        for (int k = 0; k < 98; k += 2) expected[where[k]] = k;
+        m_run(&m, 1);
+        for (int k = 0; k < TARGET; k++) LOOM_CHECK_EQ_INT(((int64_t *)m_output(&m, 0))[k], expected[k]);
+        LOOM_CHECK_EQ_INT(m.work.done[LOOM_COUNTED_MOVED], 49);
+    }
+    m_close(&m);
+    loom_arena_destroy(b.arena);
+}
+
 /* With context: a histogram of each element of the chunk. */
 LOOM_TEST(permute, segmented) {
     builder b = b_open(LOOM_STAGE_TRAVERSAL);

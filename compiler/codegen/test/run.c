@@ -129,7 +129,7 @@ static const loom_kernel_runtime runtime = {raise_error, strip_fft};
 machine m_open(loom_arena *arena, const loom_lifted *l) {
     loom_code_result code;
     machine m = {.piece = 7};
-    LOOM_OK(loom_codegen(arena, l, host_target(), true, &code));
+    LOOM_OK(loom_codegen(arena, l, host_target(), true, true, &code));
     if (getenv("LOOM_TEST_IR")) {
         fputs(code.llvm_text, stderr);
         loom_plan_print(code.plan, stderr);
@@ -381,7 +381,9 @@ void m_run(machine *m, int64_t chunk) {
                                    .scratch = m->scratch,
                                    .error = &m->error,
                                    .runtime = &runtime,
-                                   .executor = m};
+                                   .executor = m,
+                                   .work = &m->work};
+    m->work = (loom_kernel_work){0};
     for (uint32_t e = 0; e < m->plan->n_extents; e++) {
         if (m->plan->extents[e].kind == LOOM_EXTENT_CHUNK) m->extents[e] = chunk;
     }

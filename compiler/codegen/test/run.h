@@ -15,6 +15,7 @@ typedef struct machine {
     int64_t chunk;
     loom_kernel_error error;
     loom_kernel_frame frame;
+    loom_kernel_work work; /* of the last run */
     void *scratch;
     void *jit;
     int64_t piece; /* length of the pieces of ranges and reductions */
@@ -22,7 +23,8 @@ typedef struct machine {
 
 /* "triple;cpu;features" of this machine. */
 const char *host_target(void);
-/* Compiles, checks and links. Text of the optimised module goes to standard error where LOOM_TEST_IR is set. */
+/* Compiles code that counts its work, checks and links. Text of the optimised module goes to standard error where
+ * LOOM_TEST_IR is set. */
 machine m_open(loom_arena *arena, const loom_lifted *l);
 /* Binds the memory of the only buffer with this storage, source and leaf 0. */
 void m_bind(machine *m, loom_storage storage, uint32_t source, void *data);

@@ -116,8 +116,8 @@ static loom_status *make_stage(loom_arena *arena, const loom_compile_request *r,
     loom_lifted *lifted = NULL;
     const char *remark = NULL;
     loom_code_result code = {0};
-    loom_status *status =
-        loom_driver_passes(arena, &request, r->target, LOOM_PASS_CODEGEN, r->debug, false, &lifted, &remark, &code);
+    loom_status *status = loom_driver_passes(arena, &request, r->target, LOOM_PASS_CODEGEN, r->debug, r->count_work,
+                                             false, &lifted, &remark, &code);
     if (!status && lifted) {
         char *bytes;
         size_t length;

@@ -53,7 +53,8 @@ static loom_status *explain_passes(explainer *x, uint32_t index) {
     loom_lifted *lifted = NULL;
     const char *remark = NULL;
     loom_code_result code = {0};
-    LOOM_TRY(loom_driver_passes(x->arena, &request, x->target, last, true, asks(x, "llvm"), &lifted, &remark, &code));
+    LOOM_TRY(
+        loom_driver_passes(x->arena, &request, x->target, last, true, false, asks(x, "llvm"), &lifted, &remark, &code));
     if (!lifted) {
         fprintf(x->to, "remark: interpreted: %s\n", remark ? remark : "no reason given");
     } else if (last != LOOM_PASS_CODEGEN) {

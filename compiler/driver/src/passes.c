@@ -4,11 +4,11 @@
 #include <llvm-c/TargetMachine.h>
 
 loom_status *loom_driver_passes(loom_arena *arena, const loom_vectorise_request *request, const char *target,
-                                loom_pass last, bool check, bool want_text, loom_lifted **lifted, const char **remark,
-                                loom_code_result *code) {
+                                loom_pass last, bool check, bool count, bool want_text, loom_lifted **lifted,
+                                const char **remark, loom_code_result *code) {
     LOOM_TRY(loom_lifting(arena, request, last, -1, check, lifted, remark));
     if (!*lifted || last != LOOM_PASS_CODEGEN) return NULL;
-    return loom_codegen(arena, *lifted, target, want_text, code);
+    return loom_codegen(arena, *lifted, target, count, want_text, code);
 }
 
 char *loom_driver_llvm(void) {

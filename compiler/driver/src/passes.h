@@ -7,10 +7,12 @@
 #include "compiler/schedule/lifting.h"
 
 /* Runs the passes up to `last`. *lifted is NULL and *remark set where the stage is not compiled. `check`: checkers
- * after each pass. code: for LOOM_PASS_CODEGEN; its text is asked for if `want_text`. */
+ * after each pass; `count`: code that counts its work. code: for LOOM_PASS_CODEGEN; its text is asked for if
+ * `want_text`. */
 LOOM_MUST_USE loom_status *loom_driver_passes(loom_arena *arena, const loom_vectorise_request *request,
-                                              const char *target, loom_pass last, bool check, bool want_text,
-                                              loom_lifted **lifted, const char **remark, loom_code_result *code);
+                                              const char *target, loom_pass last, bool check, bool count,
+                                              bool want_text, loom_lifted **lifted, const char **remark,
+                                              loom_code_result *code);
 /* Version of LLVM that is loaded; malloc'ed. */
 char *loom_driver_llvm(void);
 /* "triple;cpu;features" of this machine; malloc'ed. */

@@ -185,6 +185,8 @@ static loom_status *slice_column(evaluation *ev, column *c, range r, column **ma
         for (uint32_t k = 1; k < c->depth; k++) extents[k] = c->at[k].extent;
         char *data = c->data + (size_t)(r.from * c->stride) * scalar_size(c);
         *made = column_dense(&ev->heap, c->dtype, c->depth, extents, object_ref(c->buffer), data);
+        ev->heap.moved += (uint64_t)column_scalars(*made);
+        ev->heap.lists += (uint64_t)column_lists(*made);
         return NULL;
     }
     builder b;

@@ -85,6 +85,8 @@ static loom_status *to_rows(builder *b) {
 static loom_status *push_row(builder *b, column *row) {
     if (b->count == b->capacity) LOOM_TRY(grow_rows(b, doubled(b->capacity)));
     rows_of(b)[b->count++] = object_ref(row);
+    b->heap->moved += (uint64_t)column_scalars(row);
+    b->heap->lists += 1 + (uint64_t)column_lists(row);
     return NULL;
 }
 
@@ -100,6 +102,14 @@ static bool fits(builder *b, const column *c, uint32_t first_level) {
 static void set_shape(builder *b, column *row) {
     b->shape = object_ref(row);
     b->stride = row->length * row->stride;
+    b->lists = 1 + column_lists(row);
+}
+
+/* Rows like those before, which are in the buffer now. */
+static void count_alike(builder *b, int64_t n) {
+    b->count += n;
+    b->heap->moved += (uint64_t)(n * b->stride);
+    b->heap->lists += (uint64_t)n * (uint64_t)b->lists;
 }
 
 loom_status *builder_row(builder *b, column *row) {
@@ -109,8 +119,7 @@ loom_status *builder_row(builder *b, column *row) {
         LOOM_TRY(reserve(b, 1));
         size_t bytes = (size_t)b->stride * b->size;
         if (bytes) memcpy(b->buffer->data + (size_t)b->count * bytes, row->data, bytes);
-        b->count++;
-        b->heap->moved += (uint64_t)b->stride;
+        count_alike(b, 1);
         return NULL;
     }
     if (!b->rows) LOOM_TRY(to_rows(b));
@@ -123,8 +132,7 @@ loom_status *builder_element(builder *b, column *from, int64_t i) {
         LOOM_TRY(reserve(b, 1));
         size_t bytes = (size_t)b->stride * b->size;
         if (bytes) memcpy(b->buffer->data + (size_t)b->count * bytes, from->data + (size_t)i * bytes, bytes);
-        b->count++;
-        b->heap->moved += (uint64_t)b->stride;
+        count_alike(b, 1);
         return NULL;
     }
     column *row = column_row(b->heap, from, i);
@@ -138,7 +146,7 @@ static bool weightless(builder *b, const column *like, uint32_t first_level, int
     if (!b->shape || !b->buffer || b->stride != 0 || n > INT64_MAX - b->count || !fits(b, like, first_level))
         return false;
     if (b->capacity - b->count < n) b->capacity = b->count + n;
-    b->count += n;
+    count_alike(b, n);
     return true;
 }
 

@@ -185,6 +185,7 @@ static loom_status *eval_for(evaluation *ev, const loom_node *n, slot *result) {
     slot state = take_operand(ev, n, 1);
     for (int64_t i = 0; i < count; i++) {
         LOOM_TRY(count_turn(ev, n, 1));
+        ev->counter_turns++;
         set_param(ev, body, 0, (slot){.i64 = i});
         set_param(ev, body, 1, state);
         LOOM_TRY(eval_body(ev, body, &state));

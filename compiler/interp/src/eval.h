@@ -38,6 +38,7 @@ typedef struct evaluation {
     bool *any_last;              /* by node: one of its operands is */
     uint64_t work;               /* scalar evaluations */
     uint64_t turns;              /* of loops, and elements that bodies ran on */
+    uint64_t counter_turns;      /* of loops that count */
     uint64_t work_limit;
     uint64_t steps;
     loom_window_counts windows; /* of all groups that go on for ever */

@@ -308,6 +308,7 @@ loom_status *eval_fft(evaluation *ev, loom_node_id id, slot *result) {
         }
         store(made, n->aux == 1, total, w.a);
         object_unref(&ev->heap, &w.memory->head);
+        ev->heap.moved += (uint64_t)total;
         ev->work += 5 * (uint64_t)total * (63 - (uint64_t)__builtin_clzll((uint64_t)total));
     }
     object_unref(&ev->heap, &c->head);

@@ -25,7 +25,6 @@ static loom_status *transpose_column(evaluation *ev, column *c, int64_t m, colum
         LOOM_TRY(column_fresh(&ev->heap, c->dtype, c->depth, extents, made));
         size_t bytes = (size_t)inner * scalar_size(c);
         if (bytes) transpose_dense((*made)->data, c->data, c->length, m, bytes);
-        ev->heap.moved += (uint64_t)(c->length * c->stride);
         return NULL;
     }
     builder outer;
@@ -42,6 +41,15 @@ static loom_status *transpose_column(evaluation *ev, column *c, int64_t m, colum
     return builder_end(&outer, made);
 }
 
+/* However it goes about it: each scalar moves once. */
+static loom_status *transpose_counted(evaluation *ev, column *c, int64_t m, column **made) {
+    uint64_t moved = ev->heap.moved, lists = ev->heap.lists;
+    LOOM_TRY(transpose_column(ev, c, m, made));
+    ev->heap.moved = moved + (uint64_t)column_scalars(*made);
+    ev->heap.lists = lists + (uint64_t)column_lists(*made);
+    return NULL;
+}
+
 static loom_status *eval_transpose(evaluation *ev, const loom_node *n, const array *a, column **leaves) {
     const column *c = a->leaves[0];
     int64_t m = c->dense ? c->at[1].extent : c->length ? c->at[0].row->length : 0;
@@ -53,7 +61,7 @@ static loom_status *eval_transpose(evaluation *ev, const loom_node *n, const arr
                  c->at[i].row->length);
         return loom_status_note(status, "hint: only an array whose rows agree in length has columns");
     }
-    for (uint32_t k = 0; k < a->n_leaves; k++) LOOM_TRY(transpose_column(ev, a->leaves[k], m, &leaves[k]));
+    for (uint32_t k = 0; k < a->n_leaves; k++) LOOM_TRY(transpose_counted(ev, a->leaves[k], m, &leaves[k]));
     return NULL;
 }
 
@@ -64,6 +72,8 @@ static loom_status *flatten_column(evaluation *ev, column *c, column **made) {
         int64_t extents[LOOM_MAX_DEPTH + 2] = {c->length * c->at[1].extent};
         for (uint32_t k = 2; k < c->depth; k++) extents[k - 1] = c->at[k].extent;
         *made = column_dense(&ev->heap, c->dtype, c->depth - 1, extents, object_ref(c->buffer), c->data);
+        ev->heap.moved += (uint64_t)column_scalars(*made);
+        ev->heap.lists += (uint64_t)column_lists(*made);
         return NULL;
     }
     builder b;
@@ -76,6 +86,8 @@ static loom_status *flatten_column(evaluation *ev, column *c, column **made) {
 
 loom_status *column_nest(evaluation *ev, column *c, uint32_t rank, const int64_t *extents, column **made) {
     if (c->length > 0) {
+        uint64_t lists = 1;
+        for (uint32_t k = 0; k + 1 < rank; k++) ev->heap.lists += lists *= (uint64_t)extents[k];
         return column_split(&ev->heap, c, rank, extents, made);
     }
     int64_t shape[LOOM_MAX_DEPTH + 4] = {0};
@@ -101,6 +113,7 @@ static loom_status *eval_unflatten(evaluation *ev, const loom_node *n, slot *res
         product = (int64_t)((uint64_t)extents[0] * (uint64_t)extents[1]);
         return fail_trap(ev, n, LOOM_TRAP_UNFLATTEN, 0, product, a->length);
     }
+    for (uint32_t k = 0; k < a->n_leaves; k++) ev->heap.moved += (uint64_t)column_scalars(a->leaves[k]);
     return array_nest(ev, type_of_id(ev, n->type)->element, operand(ev, n, 2).array, 2, extents, &result->array);
 }
 

@@ -502,7 +502,10 @@ static bool run_strip(const strip_run *r, int64_t from, int64_t n, uint64_t *wor
 static loom_status *memory_for(evaluation *ev, size_t bytes) {
     if (bytes <= ev->strip_bytes) return NULL;
     buffer *b;
+    uint64_t held = ev->heap.held, peak = ev->heap.peak;
     LOOM_TRY(buffer_create(&ev->heap, bytes, &b)); /* given back at the end of the evaluation */
+    ev->heap.held = held;                          /* lanes are no values of the program */
+    ev->heap.peak = peak;
     ev->strip_memory = b->data;
     ev->strip_bytes = bytes;
     return NULL;

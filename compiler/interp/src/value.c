@@ -36,6 +36,20 @@ static void link_object(heap *h, object *o, object_kind kind, size_t bytes) {
     h->alive += bytes;
 }
 
+#define BUFFER_HEADER ((sizeof(buffer) + 15) / 16 * 16)
+
+/* Bytes of scalars, or of references to lists, that are in the object itself. */
+static uint64_t held_by(const object *o) {
+    if (o->kind == OBJECT_BUFFER) return o->bytes > BUFFER_HEADER ? o->bytes - BUFFER_HEADER : 0;
+    const column *c = (const column *)o;
+    return o->kind == OBJECT_COLUMN && !c->dense ? (uint64_t)c->length * sizeof c->at[0] : 0;
+}
+
+static void hold(heap *h, const object *o) {
+    h->held += held_by(o);
+    if (h->held > h->peak) h->peak = h->held;
+}
+
 static void *small_object(heap *h, object_kind kind, size_t bytes) {
     object *o = loom_xmalloc(bytes);
     link_object(h, o, kind, bytes);
@@ -71,6 +85,7 @@ static void release_parts(heap *h, object *o) {
 
 /* Nesting of values is that of types, which is limited, so recursion is. */
 void object_release(heap *h, object *o) {
+    h->held -= held_by(o);
     release_parts(h, o);
     o->previous->next = o->next;
     o->next->previous = o->previous;
@@ -80,8 +95,7 @@ void object_release(heap *h, object *o) {
 
 /* ---- buffers ---- */
 
-#define BUFFER_HEADER ((sizeof(buffer) + 15) / 16 * 16)
-#define LARGE_BUFFER  (UINT64_C(1) << 30) /* from here on it pays to ask what the machine has */
+#define LARGE_BUFFER (UINT64_C(1) << 30) /* from here on it pays to ask what the machine has */
 
 loom_status *buffer_create(heap *h, uint64_t bytes, buffer **made) {
     if (h->limit && (bytes > h->limit || h->alive > h->limit - bytes)) return heap_over(h, bytes);
@@ -92,6 +106,7 @@ loom_status *buffer_create(heap *h, uint64_t bytes, buffer **made) {
     link_object(h, &b->head, OBJECT_BUFFER, BUFFER_HEADER + (size_t)bytes);
     b->external = false;
     b->data = (char *)b + BUFFER_HEADER;
+    hold(h, &b->head);
     *made = b;
     return NULL;
 }
@@ -149,6 +164,7 @@ loom_status *column_rows(heap *h, loom_dtype dtype, uint32_t depth, int64_t leng
     c->buffer = NULL;
     c->data = NULL;
     for (int64_t i = 0; i < length; i++) c->at[i].row = NULL;
+    hold(h, &c->head);
     *made = c;
     return NULL;
 }
@@ -205,6 +221,16 @@ int64_t column_scalars(const column *c) {
     if (c->dense) return c->length * c->stride;
     int64_t n = 0;
     for (int64_t i = 0; i < c->length; i++) n += column_scalars(c->at[i].row);
+    return n;
+}
+
+int64_t column_lists(const column *c) {
+    int64_t n = 0, here = 1;
+    if (c->dense) {
+        for (uint32_t k = 0; k + 1 < c->depth; k++) n += here *= c->at[k].extent;
+        return n;
+    }
+    for (int64_t i = 0; i < c->length; i++) n += 1 + column_lists(c->at[i].row);
     return n;
 }
 

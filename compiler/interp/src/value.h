@@ -93,7 +93,9 @@ typedef struct tuple {
 typedef struct heap {
     object first;          /* of the list of all objects; not one itself */
     uint64_t alive, limit; /* bytes; limit 0: none */
-    uint64_t moved;        /* scalars written into buffers */
+    uint64_t moved;        /* scalars that became part of arrays */
+    uint64_t lists;        /* lists that became elements of arrays */
+    uint64_t held, peak;   /* bytes of scalars and references to lists: now, and at most */
 } heap;
 
 void heap_init(heap *h, uint64_t limit);
@@ -134,6 +136,7 @@ column *column_row(heap *h, column *c, int64_t i); /* a new reference */
 LOOM_MUST_USE loom_status *column_split(heap *h, column *c, uint32_t n, const int64_t *extents, column **made);
 bool column_unique(const column *c); /* may be written in place */
 int64_t column_scalars(const column *c);
+int64_t column_lists(const column *c); /* at all levels below its own */
 /* Do two columns have the same lengths at the outer `levels` levels? */
 bool column_same_shape(const column *a, const column *b, uint32_t levels);
 static inline size_t scalar_size(const column *c) {
@@ -151,9 +154,9 @@ slot element_at(heap *h, const type_info *t, column *const *leaves, int64_t i);
 typedef struct builder {
     heap *heap;
     loom_dtype dtype;
-    uint32_t depth; /* of the column to be */
-    int64_t count, capacity, stride;
-    column *shape; /* dense rows: an element, for its extents */
+    uint32_t depth;                         /* of the column to be */
+    int64_t count, capacity, stride, lists; /* stride, lists: of an element, where all are alike */
+    column *shape;                          /* dense rows: an element, for its extents */
     buffer *buffer;
     struct buffer *rows; /* of column *; not NULL once shapes differ */
     size_t size;

@@ -16,6 +16,7 @@ typedef struct built {
 } built;
 
 built start(uint32_t n_params, const char *const *types); /* types as text: "[][]f64", "(i64, f32)", "seq i64" */
+#define START(...) start(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), (const char *[]){__VA_ARGS__})
 loom_type_id type_from(loom_program *p, const char *text);
 loom_node_id param(const built *b, uint32_t i);
 

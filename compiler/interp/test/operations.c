@@ -2,8 +2,6 @@
 #include "helper.h"
 #include "loom_test.h"
 
-#define START(...) start(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), (const char *[]){__VA_ARGS__})
-
 /* x -> x + k, on i64 */
 static loom_body_id plus_body(built *b, int64_t k) {
     loom_body_id body = BODY(b, "i64");

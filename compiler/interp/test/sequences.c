@@ -2,8 +2,6 @@
 #include "helper.h"
 #include "loom_test.h"
 
-#define START(...) start(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), (const char *[]){__VA_ARGS__})
-
 LOOM_TEST(interp_seq, dot_product) {
     built b = START("seq f64", "seq f64");
     loom_node_id products =

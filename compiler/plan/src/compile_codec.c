@@ -85,6 +85,7 @@ static const loom_wire_field request_fields[] = {
     LOOM_WIRE(10, BOOL, wire_request, r.debug),
     LOOM_WIRE(11, U64, wire_request, r.memory),
     LOOM_WIRE(12, U64, wire_request, r.traversal),
+    LOOM_WIRE(13, BOOL, wire_request, r.count_work),
 };
 static LOOM_WIRE_TABLE(request, wire_request);
 

@@ -11,6 +11,7 @@
 #include "hoist.h"
 #include "order.h"
 #include "slices.h"
+#include "updates.h"
 #include <string.h>
 
 /* Second-level caches of servers are 1 to 2 MiB; half of the smaller is for the strip, the rest for what passes
@@ -99,6 +100,7 @@ loom_status *loom_schedule(loom_lifted *l, int force) {
     loom_arena *scratch = loom_arena_create(0);
     if (force != LOOM_SCHEDULE_FLAT) loom_schedule_hoist(l, scratch);
     if (force != LOOM_SCHEDULE_FLAT) loom_schedule_slices(l, scratch, force == LOOM_SCHEDULE_STRIP);
+    loom_schedule_updates(l, scratch);
     loom_schedule_order(l, scratch);
     scheduler s = {.l = l,
                    .parent = loom_lifted_parents(l, scratch),

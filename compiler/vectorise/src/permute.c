@@ -104,6 +104,7 @@ typedef struct placing {
     uint16_t builtin;
     uint32_t output; /* or LOOM_NONE */
     bool position;
+    bool distinct;              /* see loom_lop */
     const loom_lvalue_id *onto; /* dest values, made by the caller where there is no output */
     uint64_t context;           /* levels of the target */
 } placing;
@@ -151,6 +152,7 @@ static bool make_permute(vec *v, placing *p, const space *s, leaf *out) {
     loom_lop op = vec_plain_op(v, p->node, LOOM_LO_PERMUTE, &axes);
     op.body = body;
     op.combine = p->combine;
+    op.distinct = p->distinct;
     op.rank = dest->n_own;
     op.output = p->output;
     op.builtin = p->builtin;
@@ -275,6 +277,7 @@ bool vec_lift_compaction(vec *v, const loom_node *n, const val *places, extent l
     index_at[0].n_own = 1;
     index_at[0].own = s.units;
     placing p = {.node = n, .dest = &dest, .is = places, .xs = &index, .rank = 1, .output = LOOM_NONE};
+    p.distinct = true; /* places are sums of flags */
     loom_lvalue_id onto;
     p.combine = replaced(v);
     p.builtin = LOOM_PRIM_COUNT;

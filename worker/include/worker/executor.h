@@ -120,12 +120,17 @@ LOOM_MUST_USE loom_status *loom_run_array(loom_run *run, loom_pull pull, void *c
                                           loom_value **outputs /* n_outputs */);
 
 /* Seconds spent by action label since creation; for --json and profiles. Bytes: sizes of the arrays that the actions
- * read and write, each once a call; 0 of what is interpreted. */
+ * read and write, each once a call; 0 of what is interpreted. Joining what blocks gave is not in `work`: how often that
+ * is done says nothing of the program. */
 typedef struct loom_run_time {
     const char *label;
     double seconds;
     uint64_t calls, bytes;
+    loom_kernel_work work; /* of compiled code only where it was made to count */
 } loom_run_time;
 size_t loom_run_times(const loom_run *run, const loom_run_time **times);
+/* Most bytes that a call has had out at a time since creation; what is lent, and values of the interpreter, included.
+ */
+uint64_t loom_run_peak(const loom_run *run);
 
 #endif

@@ -286,9 +286,20 @@ static loom_status *ready_for(loom_control *c, loom_work_run *run, const Wire__E
 
 /* ---- answers ---- */
 
+/* What was done since the last report. */
+static void report_work(Wire__Time *t, const loom_kernel_work *now, loom_kernel_work *before) {
+    t->evaluations = now->done[LOOM_COUNTED_EVALUATIONS] - before->done[LOOM_COUNTED_EVALUATIONS];
+    t->moved = now->done[LOOM_COUNTED_MOVED] - before->done[LOOM_COUNTED_MOVED];
+    t->descriptors = now->done[LOOM_COUNTED_DESCRIPTORS] - before->done[LOOM_COUNTED_DESCRIPTORS];
+    t->has_evaluations = t->has_moved = t->has_descriptors = true;
+    *before = *now;
+}
+
 /* Seconds by label since the last report. */
 static void add_times(loom_outcome *o, loom_work_run *run) {
     if (!run->run) return;
+    o->done.peak = loom_run_peak(run->run);
+    o->done.has_peak = true;
     const loom_run_time *times;
     size_t n = loom_run_times(run->run, &times);
     o->done.times = LOOM_NEW_ARRAY(o->arena, Wire__Time *, n);
@@ -306,6 +317,7 @@ static void add_times(loom_outcome *o, loom_work_run *run) {
         t->calls = times[i].calls - before->calls;
         t->bytes = times[i].bytes - before->bytes;
         t->has_bytes = true;
+        report_work(t, &times[i].work, &before->work);
         before->seconds = times[i].seconds;
         before->calls = times[i].calls;
         before->bytes = times[i].bytes;

@@ -175,6 +175,7 @@ static loom_status *act_fft(loom_engine *engine, const loom_plan_action *action)
     LOOM_TRY(loom_ffts_get(engine->executor->ffts, &shape, &fft));
     LOOM_TRY(loom_fft_run(fft, engine->data[action->buffer], engine->data[action->buffer2], elements / one,
                           &engine->executor->cancelled));
+    loom_count_fft(&engine->threads[0].work, fft, elements / one);
     return loom_engine_cancelled(engine);
 }
 
@@ -240,7 +241,7 @@ static loom_status *check_appended(const loom_engine *engine, uint32_t from, uin
 static loom_status *act_loop(loom_engine *engine, uint32_t at, int nesting) {
     const loom_plan_action *action = &engine->plan->actions[at];
     int64_t count = INT64_MAX;
-    if (action->extent != LOOM_NO_EXTENT) LOOM_TRY(loom_engine_extent(engine, action->extent, &count));
+    if (action->extent != LOOM_NO_EXTENT) count = engine->extents[action->extent]; /* below 0: no turns */
     bool left = false;
     for (int64_t turn = 0; turn < count && !left; turn++) {
         if (action->buffer < engine->plan->n_buffers && engine->data[action->buffer]) {
@@ -248,6 +249,7 @@ static loom_status *act_loop(loom_engine *engine, uint32_t at, int nesting) {
             read_scalar_extents(engine);
         }
         LOOM_TRY(run_actions(engine, at + 1, at + 1 + action->n_inner, nesting + 1, &left));
+        if (action->extent != LOOM_NO_EXTENT) loom_engine_count(engine, LOOM_COUNTED_EVALUATIONS, 2);
         /* What follows from wrong values need not end. */
         LOOM_TRY(loom_engine_raised(engine));
     }
@@ -354,6 +356,8 @@ static void note_time(loom_engine *engine, uint32_t at, double seconds) {
     const loom_plan_action *action = &engine->plan->actions[at];
     loom_run_time *time = &engine->times[engine->actions[at].time];
     time->calls++;
+    loom_engine_count_action(engine, action);
+    loom_engine_take_work(engine, &time->work);
     /* What is inside is noted by itself. */
     bool apart = action->kind == LOOM_ACT_LOOP || action->kind == LOOM_ACT_IF ||
                  (action->kind == LOOM_ACT_ROWS && engine->rows_apart);

@@ -49,7 +49,8 @@ static void set_up_threads(loom_engine *engine) {
                                             .extents = engine->extents,
                                             .error = &thread->error,
                                             .runtime = &loom_engine_runtime,
-                                            .executor = engine};
+                                            .executor = engine,
+                                            .work = &thread->work};
     }
 }
 

@@ -30,6 +30,7 @@ struct loom_executor {
 typedef struct loom_thread {
     _Alignas(128) loom_kernel_frame frame;
     loom_kernel_error error;
+    loom_kernel_work work; /* since it was last taken */
     loom_block scratch;
 } loom_thread;
 
@@ -112,6 +113,12 @@ bool loom_engine_has_raised(const loom_engine *engine);
 /* Every thread gets `bytes` of scratch for this kernel. */
 LOOM_MUST_USE loom_status *loom_engine_scratch(loom_engine *engine, uint32_t kernel);
 uint64_t loom_engine_scratch_bytes(const loom_engine *engine, uint32_t kernel);
+/* work.c: counts for the thread that runs actions; the sum over threads, added to *to, which is then forgotten; of
+ * transforms, by whatever thread; of an action that is done. */
+void loom_engine_count(loom_engine *engine, loom_counted what, uint64_t n);
+void loom_engine_take_work(loom_engine *engine, loom_kernel_work *to);
+void loom_count_fft(loom_kernel_work *work, const loom_fft *fft, int64_t batch);
+void loom_engine_count_action(loom_engine *engine, const loom_plan_action *action);
 /* The shape of the plan's transform `f` as extents stand; false if it has no elements, or is not known yet. */
 bool loom_engine_fft_shape(const loom_engine *engine, uint32_t f, loom_fft_shape *shape);
 LOOM_MUST_USE loom_status *loom_engine_cancelled(const loom_engine *engine);

@@ -29,6 +29,7 @@ static void strip_fft(const loom_kernel_frame *frame, uint32_t fft, const void *
     const loom_engine *engine = frame->executor;
     if (engine->ffts[fft]) {
         loom_fft_strip(engine->ffts[fft], in, out, batch);
+        loom_count_fft(frame->work, engine->ffts[fft], batch);
     } else if (batch > 0 && has_elements(engine, fft)) {
         raise_error(frame, FFT_SITE, -1, fft, 0);
     }

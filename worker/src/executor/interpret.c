@@ -30,7 +30,13 @@ static loom_status *call(loom_run *run, uint32_t f, loom_value *const *arguments
                                    .stream_first = first,
                                    .stream_count = count};
     double start = loom_seconds();
-    loom_status *status = loom_interp_call(run->program, f, arguments, &options, result, NULL);
+    loom_interp_counters work = {0};
+    loom_status *status = loom_interp_call(run->program, f, arguments, &options, result, &work);
+    run->interpreted.work.done[LOOM_COUNTED_EVALUATIONS] += work.scalar_evaluations;
+    run->interpreted.work.done[LOOM_COUNTED_MOVED] += work.elements_moved;
+    run->interpreted.work.done[LOOM_COUNTED_DESCRIPTORS] += work.descriptors;
+    uint64_t peak = loom_memory_used(run->executor->memory) + work.peak_bytes;
+    if (peak > run->peak) run->peak = peak;
     run->interpreted.seconds += loom_seconds() - start;
     run->interpreted.calls++;
     return status;

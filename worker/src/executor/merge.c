@@ -50,6 +50,7 @@ static loom_status *combine(loom_run *run, uint32_t kernel, loom_value *a, loom_
         y[i] = b->leaves[i].data;
     }
     loom_engine_combine(run->engine, kernel, x, y, into->n_leaves ? into->leaves[0].n_data : 0);
+    loom_engine_take_work(run->engine, &(loom_kernel_work){0});
     free(x);
     free(y);
     loom_value_unref(b);
@@ -77,7 +78,9 @@ static loom_status *join_values(loom_run *run, uint32_t output, loom_value *a, l
                           run->stage->label ? run->stage->label : "the stage");
     }
     loom_value *two[2] = {a, b};
+    loom_kernel_work before = run->interpreted.work;
     LOOM_TRY(loom_run_call(run, o->merge, two, 2, joined));
+    run->interpreted.work = before;
     loom_value_unref(a);
     loom_value_unref(b);
     return NULL;
@@ -134,21 +137,27 @@ static loom_status *empty_chunk(loom_run *run, loom_value **outputs) {
     return status;
 }
 
+void loom_run_forget_empties(loom_run *run) {
+    for (uint32_t j = 0; run->empties && j < run->stage->n_outputs; j++) {
+        loom_value_unref(run->empties[j]);
+        run->empties[j] = NULL;
+    }
+}
+
 loom_status *loom_run_empty(loom_run *run, uint32_t output, loom_value **value) {
     begin(run);
     LOOM_TRY(check_output(run, output));
     if (run->engine) LOOM_TRY(loom_run_prepare(run));
     if (run->outputs[output].in_place) return loom_run_new_accumulator(run, output, value);
-    uint32_t n = run->stage->n_outputs;
-    loom_value **outputs = loom_xcalloc((size_t)n + 1, sizeof *outputs);
-    loom_status *status = empty_chunk(run, outputs);
-    for (uint32_t j = 0; j < n; j++) {
-        if (j == output && !status) {
-            *value = outputs[j];
-        } else {
-            loom_value_unref(outputs[j]);
-        }
+    /* All outputs come of one evaluation: the others are kept until they are asked for. */
+    if (!run->empties) run->empties = loom_xcalloc((size_t)run->stage->n_outputs + 1, sizeof *run->empties);
+    if (!run->empties[output]) {
+        loom_run_forget_empties(run);
+        loom_status *status = empty_chunk(run, run->empties);
+        if (status) loom_run_forget_empties(run);
+        LOOM_TRY(status);
     }
-    free(outputs);
-    return status;
+    *value = run->empties[output];
+    run->empties[output] = NULL;
+    return NULL;
 }

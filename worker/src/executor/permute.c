@@ -487,6 +487,8 @@ static loom_status *run_batch(permute_job *p, bool accumulating) {
     LOOM_TRY(loom_engine_raised(engine));
     if (accumulating) engine->accumulating = true;
     execute_phases(p);
+    /* Records that were put in order. */
+    loom_engine_count(engine, LOOM_COUNTED_MOVED, (uint64_t)p->task_begin[p->tiling.tasks] * (p->tiling.rank + 1));
     return loom_engine_cancelled(engine);
 }
 

@@ -107,7 +107,7 @@ static void fill(char *to, size_t bytes, const unsigned char *element, size_t si
     for (size_t done = size; done < bytes; done *= 2) memcpy(to + done, to, done < bytes - done ? done : bytes - done);
 }
 
-static void fill_copy(const small_job *s, int64_t piece, void **table) {
+static void fill_copy(const small_job *s, int64_t piece, void **table, loom_kernel_work *work) {
     for (uint32_t i = 0; i < s->action->n_buffers; i++) {
         uint32_t buffer = s->action->buffers[i], leaf;
         const loom_plan_output *o = output_of(s->engine, buffer, &leaf);
@@ -117,6 +117,7 @@ static void fill_copy(const small_job *s, int64_t piece, void **table) {
         char *copy = copy_at(s, piece, i);
         loom_scalar_store(dtype, o->neutral[leaf], element);
         fill(copy, (size_t)loom_engine_elements(s->engine, buffer) * size, element, size);
+        work->done[LOOM_COUNTED_MOVED] += (uint64_t)loom_engine_elements(s->engine, buffer);
         table[buffer] = copy;
     }
 }
@@ -152,7 +153,7 @@ static void piece_body(void *context, int thread, int64_t from, int64_t to) {
     memcpy(table, s->engine->data, s->engine->plan->n_buffers * sizeof *table);
     frame.buffers = table;
     for (int64_t p = from; p < to; p++) {
-        fill_copy(s, p, table);
+        fill_copy(s, p, table, &t->work);
         int64_t end = (p + 1) * s->piece < s->units ? (p + 1) * s->piece : s->units;
         for (int64_t u = p * s->piece; u < end; u += STRETCH) {
             if (atomic_load_explicit(&s->engine->executor->cancelled, memory_order_relaxed)) return;

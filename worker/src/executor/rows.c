@@ -114,13 +114,15 @@ static loom_status *find_step(rows_job *r, uint32_t i) {
     return NULL;
 }
 
-static void transform(const rows_job *r, const step *s, void *const *data, int64_t from, int64_t to) {
+static void transform(const rows_job *r, const step *s, void *const *data, int64_t from, int64_t to,
+                      loom_kernel_work *work) {
     if (!s->fft) return;
     uint32_t in = s->action->buffer, out = s->action->buffer2;
     uint64_t row =
         (uint64_t)s->batch * (uint64_t)loom_fft_elements(s->fft) * loom_dtype_size(r->engine->plan->buffers[in].dtype);
     loom_fft_strip(s->fft, (char *)data[in] + (uint64_t)from * row, (char *)data[out] + (uint64_t)from * row,
                    (to - from) * s->batch);
+    loom_count_fft(work, s->fft, (to - from) * s->batch);
 }
 
 /* Bases of the buffers inside, for a block that begins at row `from`. As numbers, since they point nowhere. */
@@ -144,7 +146,7 @@ static void rows_body(void *context, int thread, int64_t begin, int64_t end) {
             if (r->steps[i].kernel) {
                 r->steps[i].kernel(&frame, from, to);
             } else {
-                transform(r, &r->steps[i], table, from, to);
+                transform(r, &r->steps[i], table, from, to, &self->work);
             }
         }
     }

@@ -128,6 +128,7 @@ loom_status *loom_run_create(loom_executor *executor, const loom_run_description
 
 loom_status *loom_run_move_inputs(loom_run *run, loom_value *const *inputs) {
     run->inputs_may_go = false;
+    loom_run_forget_empties(run);
     if (!inputs) return NULL;
     for (uint32_t i = 0; i < run->stage->n_inputs; i++) {
         loom_value *before = run->inputs[i];
@@ -141,11 +142,13 @@ void loom_run_destroy(loom_run *run) {
     if (!run) return;
     uint32_t n_outputs = run->stage ? run->stage->n_outputs : 0;
     for (uint32_t j = 0; run->outputs && j < n_outputs; j++) loom_pieces_clear(&run->outputs[j].pieces);
+    if (run->stage) loom_run_forget_empties(run);
     for (uint32_t i = 0; run->inputs && i < run->stage->n_inputs; i++) loom_value_unref(run->inputs[i]);
     for (uint32_t s = 0; run->constants && s < run->stage->n_streams; s++) loom_value_unref(run->constants[s]);
     loom_pieces_clear(&run->blocks);
     loom_engine_destroy(run->engine);
     free(run->outputs);
+    free(run->empties);
     free(run->inputs);
     free(run->constants);
     loom_arena_destroy(run->arena);
@@ -211,6 +214,20 @@ static loom_status *fold(loom_run *run, loom_value *const *streams, int64_t bloc
     return commit(run, block, n_blocks, pending);
 }
 
+/* Between the two, what is out counts for the run. */
+static void begin_peak(loom_run *run) {
+    (void)loom_memory_take_peak(run->executor->memory);
+}
+
+static void end_peak(loom_run *run) {
+    uint64_t peak = loom_memory_take_peak(run->executor->memory);
+    if (peak > run->peak) run->peak = peak;
+}
+
+uint64_t loom_run_peak(const loom_run *run) {
+    return run->peak;
+}
+
 static loom_status *spoilt(void) {
     return loom_error(LOOM_E_INTERNAL, "the accumulator holds part of a block that failed and must be dropped");
 }
@@ -223,7 +240,9 @@ loom_status *loom_run_fold(loom_run *run, loom_value *const *streams, int64_t bl
         return loom_error(LOOM_E_INTERNAL, "block %" PRId64 " is in the accumulator already", block);
     }
     loom_value **pending = loom_xcalloc((size_t)run->stage->n_outputs + 1, sizeof *pending);
+    begin_peak(run);
     loom_status *status = fold(run, streams, block, n_blocks, first, pending);
+    end_peak(run);
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) loom_value_unref(pending[j]);
     free(pending);
     return status ? loom_status_note(status, "in block %" PRId64, block) : NULL;
@@ -375,6 +394,7 @@ loom_status *loom_run_array(loom_run *run, loom_pull pull, void *context, loom_v
     uint32_t n = run->stage->n_outputs;
     loom_value **made = loom_xcalloc((size_t)n + 1, sizeof *made);
     loom_status *status;
+    begin_peak(run);
     if (run->stage->kind == LOOM_STAGE_WHOLE) {
         status = loom_run_interpret_whole(run, pull, context, made);
     } else if (run->stage->kind == LOOM_STAGE_TRAVERSAL) {
@@ -382,6 +402,7 @@ loom_status *loom_run_array(loom_run *run, loom_pull pull, void *context, loom_v
     } else {
         status = run->engine ? compiled_array(run, made) : interpreted_array(run, made);
     }
+    end_peak(run);
     for (uint32_t j = 0; j < n; j++) {
         if (status) {
             loom_value_unref(made[j]);

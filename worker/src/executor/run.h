@@ -44,9 +44,11 @@ struct loom_run {
     loom_value **inputs;    /* by stage input */
     loom_value **constants; /* by stream; NULL where there are none */
     loom_run_output *outputs;
-    loom_pieces blocks; /* maximal runs of blocks folded; no values */
+    loom_value **empties; /* by output: what a stream without blocks gives, once it was asked for; NULL */
+    loom_pieces blocks;   /* maximal runs of blocks folded; no values */
     bool spoilt;
     loom_run_time interpreted; /* time of interpreted functions */
+    uint64_t peak;             /* see loom_run_peak */
 };
 
 /* ---- outputs.c ---- */
@@ -86,6 +88,9 @@ LOOM_MUST_USE loom_status *loom_run_sort_spilled(const loom_value *kept, uint64_
 /* Joins b to a, a the earlier; consumes both. */
 LOOM_MUST_USE loom_status *loom_run_join(loom_run *run, uint32_t output, loom_value *a, loom_value *b,
                                          loom_value **joined);
+
+/* What is kept of loom_run_empty: it holds for the inputs that there were. */
+void loom_run_forget_empties(loom_run *run);
 
 /* ---- interpret.c ---- */
 LOOM_MUST_USE loom_status *loom_run_program(loom_run *run); /* decodes it if it is not yet */

@@ -84,8 +84,9 @@ typedef struct loom_job_description {
     uint32_t n_params;            /* of the entry; exactly one of arguments[i], sources[i] is not NULL */
     loom_value *const *arguments; /* leaves named as in common/value.h and graph.h ("" for a plain array or scalar) */
     loom_source *const *sources;
-    int64_t block; /* elements in a block; 0: chosen by size. Blocks are at most LOOM_MAX_BLOCK_BYTES */
-    bool debug;    /* compiler checks its IRs after every pass */
+    int64_t block;   /* elements in a block; 0: chosen by size. Blocks are at most LOOM_MAX_BLOCK_BYTES */
+    bool debug;      /* compiler checks its IRs after every pass */
+    bool count_work; /* compiled code counts what it does */
     /* Called from wait about four times a second and at the end of each stage; NULL: no. */
     void (*progress)(void *context, const loom_job_progress *progress);
     /* Where the result is a stream: called from wait with the elements (outermost level) as they come, in stream order,
@@ -101,6 +102,8 @@ typedef struct loom_job_time {
     const char *label;
     double seconds;
     uint64_t calls, bytes; /* of arrays that were read and written */
+    /* With count_work; of what is interpreted, always. See docs/architecture.md, "Work and space". */
+    uint64_t evaluations, moved, descriptors;
 } loom_job_time;
 
 typedef struct loom_job_result {
@@ -118,7 +121,8 @@ typedef struct loom_job_result {
     struct {
         double traversal, array, handover, wait, read, compile, total;
     } seconds;
-    size_t n_times; /* by label of action, summed over workers */
+    uint64_t peak_bytes; /* that a run of a stage had out at a time, at most */
+    size_t n_times;      /* by label of action, summed over workers */
     loom_job_time *times;
     size_t n_remarks; /* of the compiler: what was not vectorised, and why */
     char **remarks;

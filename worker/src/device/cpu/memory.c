@@ -18,6 +18,7 @@ struct loom_memory {
     uint64_t budget;
     pthread_mutex_t lock;
     uint64_t used, kept_bytes, lent;
+    uint64_t peak; /* of `used` */
     loom_reclaim reclaim;
     void *context;
     uint32_t n_kept;
@@ -129,6 +130,7 @@ static loom_status *reserve(loom_memory *memory, uint64_t bytes, const char *wha
         block->bytes = bytes;
     }
     memory->used += block->bytes;
+    if (memory->used > memory->peak) memory->peak = memory->used;
     return NULL;
 }
 
@@ -184,6 +186,14 @@ void loom_memory_set_reclaim(loom_memory *memory, loom_reclaim reclaim, void *co
 
 uint64_t loom_memory_budget(const loom_memory *memory) {
     return memory->budget;
+}
+
+uint64_t loom_memory_take_peak(loom_memory *memory) {
+    pthread_mutex_lock(&memory->lock);
+    uint64_t peak = memory->peak;
+    memory->peak = memory->used;
+    pthread_mutex_unlock(&memory->lock);
+    return peak;
 }
 
 uint64_t loom_memory_used(const loom_memory *memory) {

@@ -42,6 +42,8 @@ void loom_memory_set_reclaim(loom_memory *memory, loom_reclaim reclaim, void *co
 uint64_t loom_memory_budget(const loom_memory *memory);
 uint64_t loom_memory_used(const loom_memory *memory); /* in blocks that are out; what is kept or lent does
                                                        * not count */
+/* The most that was used since the last call, or since the memory was made. */
+uint64_t loom_memory_take_peak(loom_memory *memory);
 /* What a request of `bytes` is charged. */
 uint64_t loom_memory_rounded(uint64_t bytes);
 

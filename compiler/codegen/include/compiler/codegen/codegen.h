@@ -10,6 +10,7 @@ typedef struct loom_code_result {
     size_t object_length; /* malloc'ed */
     char *llvm_text;      /* if asked for; malloc'ed */
 } loom_code_result;
-LOOM_MUST_USE loom_status *loom_codegen(loom_arena *arena, const loom_lifted *lifted, const char *target,
+/* `count`: the code counts its work as it goes (loom_kernel_work). */
+LOOM_MUST_USE loom_status *loom_codegen(loom_arena *arena, const loom_lifted *lifted, const char *target, bool count,
                                         bool want_text, loom_code_result *result);
 #endif

@@ -38,13 +38,16 @@ typedef struct loom_interp_options {
     const loom_interp_observer *observer; /* NULL: none */
 } loom_interp_options;
 
-/* Counters of work: compiled code is held against these. scalar_evaluations: primitives and conversions, weighted as in
- * the table of primitives, 5 n log2 n for a transform, n log2 n for each scalar of the keys of a sort. elements_moved:
- * scalars written into arrays. steps: of a parallel machine; one for each operation on whole arrays, those of a map's
- * deepest element and one more for a map, those of the operator times log2 n for a fold or scan. All are the same
- * however the evaluation goes about it. */
+/* Counters of work: compiled code is held against these (docs/architecture.md, "Work and space").
+ * scalar_evaluations: primitives and conversions, weighted as in the table of primitives, 5 n log2 n for a transform,
+ * n log2 n for each scalar of the keys of a sort, two for each turn of a loop that counts. elements_moved: scalars that
+ * become part of an array, by whatever makes one of elements; those of a slice too. descriptors: lists that become
+ * elements of an array, at all levels, each once for each column. steps: of a parallel machine; one for each operation
+ * on whole arrays, those of a map's deepest element and one more for a map, those of the operator times log2 n for a
+ * fold or scan. All of these are the same however the evaluation goes about it: over bodies on many elements at once,
+ * views, and lists that are referred to. peak_bytes: scalars and references to lists alive at a time, at most. */
 typedef struct loom_interp_counters {
-    uint64_t scalar_evaluations, elements_moved, steps;
+    uint64_t scalar_evaluations, elements_moved, descriptors, steps, peak_bytes;
     loom_window_counts windows; /* elements of `group_seq forever` */
 } loom_interp_counters;
 

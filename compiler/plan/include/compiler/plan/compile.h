@@ -39,6 +39,7 @@ typedef struct loom_compile_request {
     const char *target; /* "triple;cpu;features" of the worker, from loom_worker_target() */
     const char *cache;  /* folder of the object cache, or NULL */
     bool debug;         /* checkers after each pass */
+    bool count_work;    /* STAGE: code that counts what it does, loom_kernel_work */
     uint64_t memory;    /* GRAPH: bytes a worker may use, see loom_stage_request; 0: not limited */
     uint64_t traversal; /* GRAPH: bytes of all streams, see loom_stage_request; 0: not known */
 } loom_compile_request;

@@ -64,6 +64,17 @@ typedef struct loom_kernel_error {
     uint32_t raised;
     int64_t a, b;
 } loom_kernel_error;
+/* Work done, where code was made to count it (docs/architecture.md, "Work and space"): evaluations, weighted as in the
+ * table of primitives; scalars stored; entries of descriptors made. */
+typedef enum loom_counted {
+    LOOM_COUNTED_EVALUATIONS,
+    LOOM_COUNTED_MOVED,
+    LOOM_COUNTED_DESCRIPTORS,
+    LOOM_COUNTED
+} loom_counted;
+typedef struct loom_kernel_work {
+    uint64_t done[LOOM_COUNTED];
+} loom_kernel_work;
 struct loom_kernel_frame;
 typedef struct loom_kernel_runtime {
     /* Raises error `site` for stream element (or outermost index) `element`, with two numbers for the message; the
@@ -78,7 +89,8 @@ typedef struct loom_kernel_frame {
     void *scratch;            /* of this thread, kernel.scratch bytes, 64-byte aligned */
     loom_kernel_error *error; /* of this thread */
     const loom_kernel_runtime *runtime;
-    void *executor; /* opaque to kernels */
+    void *executor;         /* opaque to kernels */
+    loom_kernel_work *work; /* of this thread; code that counts adds to it at the end of a call */
 } loom_kernel_frame;
 
 /* RANGE    writes its result buffers for outermost indices [from, to); ranges are disjoint and may run at once. */
