@@ -130,10 +130,6 @@ static void finish_outputs(planner *p, node_list *list) {
 
 /* ---- kernels ---- */
 
-static void copy_touched(const loom_fn *fn, node *n) {
-    for (size_t b = 0; b < fn->g->buffers.count; b++) n->touched[b] |= fn->touched[b];
-}
-
 static uint32_t extent_number(const loom_gen *g, loom_lop_id id, uint32_t position) {
     return position == LOOM_NONE ? LOOM_NO_EXTENT : g->axis_extent[g->l->ops[id].axes[position]];
 }
@@ -153,7 +149,7 @@ static void lower_range(planner *p, node_list *list, loom_lop_id id) {
     loom_nest(&fn, id,
               &(loom_bounds){.position = position, .from = loom_fn_param(&fn, 1), .to = loom_fn_param(&fn, 2)});
     loom_fn_close(&fn);
-    copy_touched(&fn, n);
+    loom_fn_add_touched(&fn, n->touched);
 }
 
 /* Operations without axes follow one another in one kernel. */
@@ -208,7 +204,7 @@ static loom_lop_id lower_scalars(planner *p, node_list *list, loom_lop_id first,
         if (g->l->ops[id].kind == LOOM_LO_CHECK) loom_fn_end_if_raised(&fn);
     }
     loom_fn_close(&fn);
-    copy_touched(&fn, n);
+    loom_fn_add_touched(&fn, n->touched);
     return id;
 }
 
@@ -237,7 +233,7 @@ static void lower_partial_reduce(planner *p, node_list *list, loom_lop_id id) {
         .position = op->reduce, .from = loom_fn_param(&fn, 1), .to = loom_fn_param(&fn, 2), .partial = partial};
     loom_nest(&fn, id, &bounds);
     loom_fn_close(&fn);
-    copy_touched(&fn, n);
+    loom_fn_add_touched(&fn, n->touched);
     n->action.kernel2 = loom_gen_combine(g, op->combine);
     n->action.n_buffers = op->n_results;
     n->action.buffers = buffers;
@@ -513,7 +509,7 @@ static bool lives_at_break(const node_list *list, size_t b) {
     return false;
 }
 
-static void place_buffer(planner *p, node_list *list, size_t b, bool **first, bool **last) {
+static void place_buffer(planner *p, node_list *list, uint32_t b) {
     size_t begin = list->count, end = 0, uses = 0;
     for (size_t i = 0; i < list->count; i++) {
         if (!list->at[i]->touched[b]) continue;
@@ -524,39 +520,36 @@ static void place_buffer(planner *p, node_list *list, size_t b, bool **first, bo
     if (!uses) return;
     node_list *child = uses == 1 && !p->kept[b] ? only_child(list->at[begin], b) : NULL;
     if (child && !lives_at_break(child, b)) {
-        place_buffer(p, child, b, first, last);
+        place_buffer(p, child, b);
         return;
     }
     bool outlives = p->kept[b] || (!list->at[begin]->per_chunk && list->at[end]->per_chunk);
-    first[b] = list->at[begin]->touched;
-    last[b] = outlives ? NULL : list->at[end]->touched;
+    LOOM_PUSH(p->g->arena, list->at[begin]->made, b);
+    if (!outlives) LOOM_PUSH(p->g->arena, list->at[end]->freed, b);
 }
 
 typedef struct flat {
     planner *p;
     LOOM_VEC(loom_plan_action) actions;
-    bool **first,
-        **last; /* per buffer: the node (known by its touched array) before and after which it is made and freed */
     bool chunk_begun;
 } flat;
 
-static void emit_life(flat *f, const bool *at, bool **table, loom_action_kind kind) {
-    loom_gen *g = f->p->g;
-    for (size_t b = 0; b < g->buffers.count; b++) {
-        if (!is_temporary(g, b) || table[b] != at) continue;
-        loom_plan_action a = {.kind = kind, .buffer = (uint32_t)b};
-        LOOM_PUSH(g->arena, f->actions, a);
+static void emit_life(flat *f, const uint32_t *buffers, size_t n, loom_action_kind kind) {
+    for (size_t i = 0; i < n; i++) {
+        loom_plan_action a = {.kind = kind, .buffer = buffers[i]};
+        LOOM_PUSH(f->p->g->arena, f->actions, a);
     }
 }
 
 static void list_touched(const flat *f, const node *n, loom_plan_action *a) {
     loom_gen *g = f->p->g;
     if (a->kind == LOOM_ACT_LOOP || a->kind == LOOM_ACT_IF) return;
-    uint32_t *touched = LOOM_NEW_ARRAY(g->arena, uint32_t, g->buffers.count + 1);
+    LOOM_VEC(uint32_t) touched = {0};
     for (uint32_t b = 0; b < g->buffers.count; b++) {
-        if (n->touched[b] && !(a->kind == LOOM_ACT_ROWS && f->p->in_rows[b])) touched[a->n_touched++] = b;
+        if (n->touched[b] && !(a->kind == LOOM_ACT_ROWS && f->p->in_rows[b])) LOOM_PUSH(g->arena, touched, b);
     }
-    a->touched = touched;
+    a->n_touched = (uint32_t)touched.count;
+    a->touched = touched.at;
 }
 
 static void flatten(flat *f, const node_list *list, bool top) {
@@ -567,7 +560,7 @@ static void flatten(flat *f, const node_list *list, bool top) {
             f->chunk_begun = true;
             f->p->plan->chunk_begin = (uint32_t)f->actions.count;
         }
-        emit_life(f, n->touched, f->first, LOOM_ACT_ALLOC);
+        emit_life(f, n->made.at, n->made.count, LOOM_ACT_ALLOC);
         size_t at = f->actions.count;
         LOOM_PUSH(g->arena, f->actions, n->action);
         list_touched(f, n, &f->actions.at[at]);
@@ -576,7 +569,7 @@ static void flatten(flat *f, const node_list *list, bool top) {
         size_t middle = f->actions.count;
         flatten(f, &n->otherwise, false);
         f->actions.at[at].n_else = (uint32_t)(f->actions.count - middle);
-        emit_life(f, n->touched, f->last, LOOM_ACT_FREE);
+        emit_life(f, n->freed.at, n->freed.count, LOOM_ACT_FREE);
     }
 }
 
@@ -645,11 +638,9 @@ void loom_gen_plan(loom_gen *g, loom_plan *plan) {
     finish_outputs(&p, &top);
     p.in_rows = LOOM_NEW_ARRAY(g->arena, bool, g->buffers.count + 1);
     loom_gen_rows(&p, &top);
-    flat f = {.p = &p,
-              .first = LOOM_NEW_ARRAY(g->arena, bool *, g->buffers.count + 1),
-              .last = LOOM_NEW_ARRAY(g->arena, bool *, g->buffers.count + 1)};
-    for (size_t b = 0; b < g->buffers.count; b++) {
-        if (is_temporary(g, b) && !p.in_rows[b]) place_buffer(&p, &top, b, f.first, f.last);
+    flat f = {.p = &p};
+    for (uint32_t b = 0; b < g->buffers.count; b++) {
+        if (is_temporary(g, b) && !p.in_rows[b]) place_buffer(&p, &top, b);
     }
     flatten(&f, &top, true);
     if (!f.chunk_begun) plan->chunk_begin = (uint32_t)f.actions.count;

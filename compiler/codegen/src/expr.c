@@ -125,6 +125,7 @@ static void check_early(loom_fn *fn, loom_lexpr_id id, uint64_t known) {
     for (uint32_t i = 0; i < v->n_axes; i++) {
         loom_lexpr_id index = loom_lifted_arg(g->l, e, i);
         if ((g->mask[index] & ~known) || !fn->memo[index].re || loom_load_is_own_axis(fn, index, v->axes[i])) continue;
+        if (!fn->safe[id]) loom_fn_note_expr(fn, id);
         if (!fn->safe[id]) fn->safe[id] = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, v->n_axes);
         if (fn->safe[id][i]) continue;
         LLVMValueRef n = loom_fn_extent(fn, v->axes[i]), at = fn->memo[index].re;
@@ -335,6 +336,7 @@ void loom_expr_build(loom_fn *fn, loom_lexpr_id id) {
     const loom_lifted *l = g->l;
     const loom_lexpr *e = &l->exprs[id];
     loom_sv *to = &fn->memo[id];
+    loom_fn_note_expr(fn, id);
     switch ((loom_lexpr_kind)e->kind) {
     case LOOM_LX_CONST: *to = loom_sv_const(fn, e->dtype, e->imm); break;
     case LOOM_LX_AXIS: *to = (loom_sv){fn->axis[e->aux], NULL}; break;

@@ -5,6 +5,7 @@
  * alias the other scopes of the function, without which no loop over two buffers could be vectorised. */
 #include "gen.h"
 #include <llvm-c/DebugInfo.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -39,19 +40,92 @@ uint32_t loom_fn_new_scope(loom_fn *fn) {
     return fn->n_scopes++;
 }
 
+/* ---- tables ---- */
+
+/* What is known of the stage's expressions, values and extents while a function is built. A function has to do with few
+ * of them, so each puts its tables back as it found them, empty, for the next one: tables made anew for thousands of
+ * kernels would take time and memory that grow with the square of the program. `params` is written before it is read. */
+typedef struct loom_fn_tables {
+    size_t n_extents; /* that there is room for */
+    LLVMValueRef *extent;
+    loom_place *place;
+    loom_sv *memo;
+    loom_sv **results;
+    LLVMValueRef **safe;
+    uint64_t *ranged;
+    const loom_sv **params;
+    LOOM_VEC(uint32_t) extents; /* entries that may not be empty */
+    LOOM_VEC(loom_lvalue_id) places;
+    LOOM_VEC(loom_lexpr_id) exprs;
+    struct loom_fn_tables *next;
+} loom_fn_tables;
+
+static loom_fn_tables *new_tables(loom_gen *g) {
+    loom_fn_tables *t = LOOM_NEW(g->arena, loom_fn_tables);
+    size_t n = (size_t)g->l->n_exprs + 1;
+    t->place = LOOM_NEW_ARRAY(g->arena, loom_place, (size_t)g->l->n_values + 1);
+    t->memo = LOOM_NEW_ARRAY(g->arena, loom_sv, n);
+    t->results = LOOM_NEW_ARRAY(g->arena, loom_sv *, n);
+    t->safe = LOOM_NEW_ARRAY(g->arena, LLVMValueRef *, n);
+    t->ranged = LOOM_NEW_ARRAY(g->arena, uint64_t, n);
+    t->params = LOOM_NEW_ARRAY(g->arena, const loom_sv *, (size_t)g->l->n_blocks + 1);
+    return t;
+}
+
+static void take_tables(loom_fn *fn) {
+    loom_gen *g = fn->g;
+    loom_fn_tables *t = g->unused ? g->unused : new_tables(g);
+    g->unused = t->next;
+    if (t->n_extents < g->extents.count + 1) {
+        t->n_extents = 2 * (g->extents.count + 1);
+        t->extent = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, t->n_extents);
+    }
+    fn->tables = t;
+    fn->extent = t->extent;
+    fn->place = t->place;
+    fn->memo = t->memo;
+    fn->results = t->results;
+    fn->safe = t->safe;
+    fn->ranged = t->ranged;
+    fn->params = t->params;
+}
+
+static void give_tables_back(loom_fn *fn) {
+    loom_fn_tables *t = fn->tables;
+    for (size_t i = 0; i < t->extents.count; i++) t->extent[t->extents.at[i]] = NULL;
+    for (size_t i = 0; i < t->places.count; i++) t->place[t->places.at[i]] = (loom_place){.base = NULL};
+    for (size_t i = 0; i < t->exprs.count; i++) {
+        loom_lexpr_id id = t->exprs.at[i];
+        t->memo[id] = (loom_sv){NULL, NULL};
+        t->results[id] = NULL;
+        t->safe[id] = NULL;
+        t->ranged[id] = 0;
+    }
+    t->extents.count = t->places.count = t->exprs.count = 0;
+    t->next = fn->g->unused;
+    fn->g->unused = t;
+}
+
+void loom_fn_note_expr(loom_fn *fn, loom_lexpr_id id) {
+    LOOM_PUSH(fn->g->arena, fn->tables->exprs, id);
+}
+
+void loom_fn_note_place(loom_fn *fn, loom_lvalue_id value) {
+    LOOM_PUSH(fn->g->arena, fn->tables->places, value);
+}
+
+void loom_fn_add_touched(const loom_fn *fn, bool *touched) {
+    for (size_t i = 0; i < fn->touched.count; i++) touched[fn->touched.at[i]] = true;
+}
+
+/* ---- opening and closing ---- */
+
 void loom_fn_open(loom_gen *g, loom_fn *fn, const char *symbol, const LLVMTypeRef *parameters, uint32_t n) {
     LLVMTypeRef types[8] = {g->ptr};
     memcpy(types + 1, parameters, n * sizeof *types);
     *fn = (loom_fn){.g = g, .op = LOOM_NONE};
     fn->function = LLVMAddFunction(g->module, symbol, LLVMFunctionType(g->none, types, n + 1, 0));
-    fn->extent = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, g->extents.count + 1);
-    fn->place = LOOM_NEW_ARRAY(g->arena, loom_place, (size_t)g->l->n_values + 1);
-    fn->memo = LOOM_NEW_ARRAY(g->arena, loom_sv, (size_t)g->l->n_exprs + 1);
-    fn->results = LOOM_NEW_ARRAY(g->arena, loom_sv *, (size_t)g->l->n_exprs + 1);
-    fn->safe = LOOM_NEW_ARRAY(g->arena, LLVMValueRef *, (size_t)g->l->n_exprs + 1);
-    fn->ranged = LOOM_NEW_ARRAY(g->arena, uint64_t, (size_t)g->l->n_exprs + 1);
-    fn->params = LOOM_NEW_ARRAY(g->arena, const loom_sv *, (size_t)g->l->n_blocks + 1);
-    fn->touched = LOOM_NEW_ARRAY(g->arena, bool, g->buffers.count + 1);
+    take_tables(fn);
     fn->n_scopes = (uint32_t)g->buffers.count;
     LLVMBasicBlockRef entry = loom_fn_block(fn, "entry");
     fn->body = loom_fn_block(fn, "body");
@@ -70,6 +144,23 @@ static LLVMMetadataRef scope_node(const loom_gen *g, LLVMMetadataRef domain, uin
     return LLVMMDNodeInContext2(g->context, parts, 2);
 }
 
+static int by_scope(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The scopes that the function's memory has, in order. */
+static uint32_t *scopes_of(loom_fn *fn, size_t *n) {
+    uint32_t *scopes = LOOM_NEW_ARRAY(fn->g->arena, uint32_t, fn->tagged.count + 1);
+    for (size_t i = 0; i < fn->tagged.count; i++) scopes[i] = fn->tagged.at[i].scope;
+    qsort(scopes, fn->tagged.count, sizeof *scopes, by_scope);
+    *n = 0;
+    for (size_t i = 0; i < fn->tagged.count; i++) {
+        if (!*n || scopes[*n - 1] != scopes[i]) scopes[(*n)++] = scopes[i];
+    }
+    return scopes;
+}
+
 /* Scopes of one function stand in a domain of its own, named after it, for inlining may bring two functions together.
  */
 static void tag_memory(loom_fn *fn) {
@@ -78,27 +169,27 @@ static void tag_memory(loom_fn *fn) {
     const char *symbol = LLVMGetValueName2(fn->function, &length);
     LLVMMetadataRef name = LLVMMDStringInContext2(g->context, symbol, length);
     LLVMMetadataRef domain = LLVMMDNodeInContext2(g->context, &name, 1);
-    LLVMMetadataRef *node = LOOM_NEW_ARRAY(g->arena, LLVMMetadataRef, (size_t)fn->n_scopes + 1);
-    LLVMMetadataRef *others = LOOM_NEW_ARRAY(g->arena, LLVMMetadataRef, (size_t)fn->n_scopes + 1);
-    LLVMValueRef *own_list = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, (size_t)fn->n_scopes + 1);
-    LLVMValueRef *other_list = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, (size_t)fn->n_scopes + 1);
-    for (size_t i = 0; i < fn->tagged.count; i++) {
-        uint32_t s = fn->tagged.at[i].scope;
-        if (!node[s]) node[s] = scope_node(g, domain, s);
-    }
-    for (uint32_t s = 0; s < fn->n_scopes; s++) {
-        unsigned n = 0;
-        for (uint32_t o = 0; node[s] && o < fn->n_scopes; o++) {
-            if (o != s && node[o]) others[n++] = node[o];
+    size_t n;
+    uint32_t *scopes = scopes_of(fn, &n);
+    LLVMMetadataRef *node = LOOM_NEW_ARRAY(g->arena, LLVMMetadataRef, n + 1);
+    LLVMMetadataRef *others = LOOM_NEW_ARRAY(g->arena, LLVMMetadataRef, n + 1);
+    LLVMValueRef *own_list = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, n + 1);
+    LLVMValueRef *other_list = LOOM_NEW_ARRAY(g->arena, LLVMValueRef, n + 1);
+    for (size_t s = 0; s < n; s++) node[s] = scope_node(g, domain, scopes[s]);
+    for (size_t s = 0; s < n; s++) {
+        unsigned count = 0;
+        for (size_t o = 0; o < n; o++) {
+            if (o != s) others[count++] = node[o];
         }
-        if (!node[s]) continue;
         own_list[s] = LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, &node[s], 1));
-        if (n) other_list[s] = LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, others, n));
+        if (count) other_list[s] = LLVMMetadataAsValue(g->context, LLVMMDNodeInContext2(g->context, others, count));
     }
     for (size_t i = 0; i < fn->tagged.count; i++) {
         const loom_tagged *t = &fn->tagged.at[i];
-        LLVMSetMetadata(t->instruction, g->md_scope, own_list[t->scope]);
-        if (other_list[t->scope]) LLVMSetMetadata(t->instruction, g->md_noalias, other_list[t->scope]);
+        uint32_t *at = bsearch(&t->scope, scopes, n, sizeof *scopes, by_scope);
+        size_t s = (size_t)(at - scopes);
+        LLVMSetMetadata(t->instruction, g->md_scope, own_list[s]);
+        if (other_list[s]) LLVMSetMetadata(t->instruction, g->md_noalias, other_list[s]);
     }
 }
 
@@ -110,6 +201,7 @@ void loom_fn_close(loom_fn *fn) {
     tag_memory(fn);
     LLVMDisposeBuilder(fn->b);
     LLVMDisposeBuilder(fn->entry);
+    give_tables_back(fn);
 }
 
 /* A member of the frame, or of an array in it; neither changes during a call. */
@@ -131,6 +223,7 @@ LLVMValueRef loom_fn_extent(loom_fn *fn, loom_axis_id axis) {
     if (!fn->extent[e]) {
         LLVMValueRef index = loom_fn_i64(fn, e);
         LLVMValueRef address = LLVMBuildInBoundsGEP2(fn->entry, g->i64, frame_member(fn, FRAME_EXTENTS), &index, 1, "");
+        LOOM_PUSH(g->arena, fn->tables->extents, e);
         fn->extent[e] = load_member(fn, g->i64, address);
     }
     return fn->extent[e];
@@ -143,7 +236,7 @@ loom_place loom_fn_buffer(loom_fn *fn, uint32_t buffer) {
     LLVMValueRef base = load_member(fn, g->ptr, address);
     /* What the executor allocates is aligned; inputs and columns stand where their value or message has them. */
     if (g->buffers.at[buffer].storage == LOOM_STORE_TEMP) LLVMSetMetadata(base, g->md_align, g->align64_md);
-    fn->touched[buffer] = true;
+    LOOM_PUSH(g->arena, fn->touched, buffer);
     return (loom_place){.base = base, .scope = buffer, .constant = g->buffers.at[buffer].storage <= LOOM_STORE_FIRST};
 }
 
@@ -155,6 +248,7 @@ const loom_place *loom_fn_place(loom_fn *fn, loom_lvalue_id value) {
         loom_gen_fail(fn->g, "value %u has no memory where it is used", value);
         buffer = 0;
     }
+    loom_fn_note_place(fn, value);
     *place = loom_fn_buffer(fn, buffer);
     return place;
 }

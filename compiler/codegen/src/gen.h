@@ -46,7 +46,10 @@ typedef struct loom_gen {
     bool *per_chunk;        /* per operation: runs once a chunk, not once a segment */
     bool *is_output;        /* per value */
     loom_lop_id *last_use;  /* per value made by an operation: last reader in the block of its producer, or LOOM_NONE */
+    uint32_t *n_reads;        /* per value: how often operations read it */
+    bool *in_axis;            /* per value: an axis stands on it */
     uint32_t *combine_kernel; /* per block, LOOM_NONE: not made */
+    struct loom_fn_tables *unused; /* tables that no function has now; fn.c */
 } loom_gen;
 
 void loom_gen_fail(loom_gen *g, const char *format, ...) LOOM_PRINTF(2, 3);
@@ -98,13 +101,14 @@ typedef struct loom_fn {
     LLVMValueRef flat;    /* the number of the point among all of the operation, where no index matters; or NULL */
     /* the operation whose body is being built */
     LLVMValueRef axis[LOOM_LIFTED_MAX_AXES];
+    struct loom_fn_tables *tables; /* what the following pointers are of */
     loom_sv *memo;          /* per expression */
     loom_sv **results;      /* per expression with several results */
     LLVMValueRef **safe;    /* per checked load: indices that were checked further out, made harmless; or NULL */
     uint64_t *ranged;       /* per checked load: indices (bits) that are in range in all turns of the loop; ranged.c */
     const loom_sv **params; /* per block */
-    bool *touched;          /* per plan buffer */
     const bool *wanted;     /* per expression: build only these; NULL: all */
+    LOOM_VEC(uint32_t) touched; /* plan buffers */
     LOOM_VEC(loom_tagged) tagged;
     uint32_t n_scopes;
     /* Conditions whose outcome is known where code is being built (nest.c). */
@@ -122,6 +126,11 @@ typedef struct loom_fn {
 /* Opens `void symbol(frame, parameters...)`; the code of the body goes to fn->b. */
 void loom_fn_open(loom_gen *g, loom_fn *fn, const char *symbol, const LLVMTypeRef *parameters, uint32_t n);
 void loom_fn_close(loom_fn *fn);
+/* To be called before an entry of the tables that has this number is written, so that the next function finds it empty:
+ * of `memo`, `results`, `safe` or `ranged`; of `place`. */
+void loom_fn_note_expr(loom_fn *fn, loom_lexpr_id id);
+void loom_fn_note_place(loom_fn *fn, loom_lvalue_id value);
+void loom_fn_add_touched(const loom_fn *fn, bool *touched);
 LLVMValueRef loom_fn_param(const loom_fn *fn, uint32_t i);   /* 0: the frame */
 LLVMValueRef loom_fn_extent(loom_fn *fn, loom_axis_id axis); /* of a segmented one: the total */
 bool loom_gen_is_segmented(const loom_gen *g, loom_axis_id axis);

@@ -58,6 +58,7 @@ typedef struct reader {
 
 static void note_read(void *context, loom_lvalue_id value) {
     reader *r = context;
+    r->g->n_reads[value]++;
     const loom_lvalue *v = &r->g->l->values[value];
     if (v->source != LOOM_LV_OP) return;
     loom_lop_id at = loom_gen_ancestor(r->g, r->op, r->g->parent[v->op]);
@@ -70,13 +71,18 @@ static void note_read(void *context, loom_lvalue_id value) {
 static void find_last_uses(loom_gen *g) {
     const loom_lifted *l = g->l;
     g->last_use = LOOM_NEW_ARRAY(g->arena, loom_lop_id, (size_t)l->n_values + 1);
+    g->n_reads = LOOM_NEW_ARRAY(g->arena, uint32_t, (size_t)l->n_values + 1);
+    g->in_axis = LOOM_NEW_ARRAY(g->arena, bool, (size_t)l->n_values + 1);
     memset(g->last_use, 0xff, l->n_values * sizeof *g->last_use);
     for (loom_lop_id i = 0; i < l->n_ops; i++) loom_lifted_reads(l, i, note_read, &(reader){g, i});
     /* An axis whose extent is a value is read by whoever loops over it; such scalars are never worth reusing. */
     for (loom_axis_id a = 0; a < l->n_axes; a++) {
         loom_lvalue_id needs[3];
         uint32_t n = loom_axis_needs(l, a, needs);
-        for (uint32_t i = 0; i < n; i++) g->last_use[needs[i]] = l->n_ops;
+        for (uint32_t i = 0; i < n; i++) {
+            g->last_use[needs[i]] = l->n_ops;
+            g->in_axis[needs[i]] = true;
+        }
     }
 }
 
@@ -151,15 +157,21 @@ static bool may_reuse(const loom_gen *g, loom_lvalue_id earlier, loom_lvalue_id 
     return a->dtype == b->dtype && same_axes(a, b);
 }
 
+typedef struct use_count {
+    loom_lvalue_id value;
+    uint32_t n;
+} use_count;
+
 static void count_read(void *context, loom_lvalue_id value) {
-    uint32_t *counts = context;
-    counts[value]++;
+    use_count *use = context;
+    use->n += value == use->value;
 }
 
-static bool reads_once(loom_gen *g, loom_lop_id op, loom_lvalue_id value) {
-    uint32_t *counts = LOOM_NEW_ARRAY(g->arena, uint32_t, (size_t)g->l->n_values + 1);
-    loom_lifted_reads(g->l, op, count_read, counts);
-    return counts[value] == 1;
+/* How often the operation reads the value. */
+static uint32_t reads_of(const loom_gen *g, loom_lop_id op, loom_lvalue_id value) {
+    use_count use = {value, 0};
+    loom_lifted_reads(g->l, op, count_read, &use);
+    return use.n;
 }
 
 static void op_buffers(loom_gen *g, loom_lop_id id) {
@@ -174,7 +186,7 @@ static void op_buffers(loom_gen *g, loom_lop_id id) {
         }
         if (op->kind == LOOM_LO_FFT) old = op->args[0];
         if (op->kind == LOOM_LO_PERMUTE && op->dest) old = op->dest[j];
-        if (old != LOOM_NONE && may_reuse(g, old, r, id) && reads_once(g, id, old)) {
+        if (old != LOOM_NONE && may_reuse(g, old, r, id) && reads_of(g, id, old) == 1) {
             g->value_buffer[r] = g->value_buffer[old];
         } else {
             value_buffer(g, r, LOOM_STORE_TEMP);
@@ -205,19 +217,6 @@ static void segmented_inputs(loom_gen *g) {
 
 /* ---- states that are changed in place ---- */
 
-typedef struct state_use {
-    const loom_gen *g;
-    loom_lop_id reader; /* the one operation that may read the state */
-    loom_lvalue_id state;
-    bool elsewhere;
-    loom_lop_id op;
-} state_use;
-
-static void note_state_use(void *context, loom_lvalue_id value) {
-    state_use *use = context;
-    if (value == use->state && use->op != use->reader) use->elsewhere = true;
-}
-
 /* Whether the operation reads the value only at the very point it computes. */
 static bool reads_own_point(const loom_lifted *l, const loom_lop *op, loom_lvalue_id value) {
     for (loom_lexpr_id e = l->blocks[op->body].first; e < l->blocks[op->body].end; e++) {
@@ -231,17 +230,6 @@ static bool reads_own_point(const loom_lifted *l, const loom_lop *op, loom_lvalu
     return true;
 }
 
-static bool stands_in_axis(const loom_lifted *l, loom_lvalue_id id) {
-    for (loom_axis_id a = 0; a < l->n_axes; a++) {
-        loom_lvalue_id needs[3];
-        uint32_t n = loom_axis_needs(l, a, needs);
-        for (uint32_t i = 0; i < n; i++) {
-            if (needs[i] == id) return true;
-        }
-    }
-    return false;
-}
-
 /* The next value of a state takes the state's own memory if one operation computes it point by point and nothing else
  * in the turn looks at the old one. */
 static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
@@ -250,28 +238,26 @@ static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
     const loom_lvalue *next = &l->values[op->next[s]];
     if (!same_axes(next, &l->values[op->state[s]])) return; /* it may be another size */
     /* Extents of this turn and of the next one are told apart. */
-    if (stands_in_axis(l, op->next[s]) || stands_in_axis(l, op->state[s])) return;
+    if (g->in_axis[op->next[s]] || g->in_axis[op->state[s]]) return;
     if (next->source != LOOM_LV_OP || g->parent[next->op] != loop || l->ops[next->op].kind != LOOM_LO_COMPUTE) return;
     for (uint32_t t = 0; t < op->n_states; t++) {
         if (op->next[t] == op->state[s] || (t != s && op->next[t] == op->next[s])) return;
     }
-    state_use use = {.g = g, .reader = next->op, .state = op->state[s]};
     if (l->ops[next->op].dense) return;
     if (l->ops[next->op].sliced) {
         g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
         return;
     }
     if (!reads_own_point(l, &l->ops[next->op], op->state[s])) return;
-    for (use.op = 0; use.op < l->n_ops; use.op++) loom_lifted_reads(l, use.op, note_state_use, &use);
-    if (!use.elsewhere) g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
+    bool elsewhere = g->n_reads[op->state[s]] != reads_of(g, next->op, op->state[s]);
+    if (!elsewhere) g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
 }
 
 static bool is_read_inside(const loom_gen *g, const loom_lop *loop, loom_lvalue_id value) {
-    state_use use = {.g = g, .reader = LOOM_NONE, .state = value};
-    for (use.op = loop->inner_first; use.op < loop->inner_end; use.op++) {
-        loom_lifted_reads(g->l, use.op, note_state_use, &use);
+    for (loom_lop_id op = loop->inner_first; op < loop->inner_end; op++) {
+        if (reads_of(g, op, value)) return true;
     }
-    return use.elsewhere;
+    return false;
 }
 
 /* A fresh value that only starts a loop is made where the loop keeps its state. The turns must not read it: from the
@@ -286,7 +272,7 @@ static void share_initial(loom_gen *g, loom_lop_id loop, uint32_t s) {
         g->parent[v->op] != g->parent[loop])
         return;
     if (l->ops[v->op].kind != LOOM_LO_COMPUTE || g->per_chunk[v->op] != g->per_chunk[loop] ||
-        !reads_once(g, loop, initial) || is_read_inside(g, op, initial))
+        reads_of(g, loop, initial) != 1 || is_read_inside(g, op, initial))
         return;
     g->value_buffer[initial] = g->value_buffer[op->state[s]];
 }

@@ -140,10 +140,6 @@ static void decode_unit(loom_fn *fn, const loom_lop *op, uint32_t n_units, LLVMV
     fn->element = n_units ? fn->axis[0] : NULL;
 }
 
-static void copy_touched(const loom_fn *fn, bool *touched) {
-    for (size_t b = 0; b < fn->g->buffers.count; b++) touched[b] |= fn->touched[b];
-}
-
 static LLVMValueRef target_extent(loom_fn *fn, const loom_lop *op, uint32_t level) {
     return loom_fn_extent(fn, op->target_axes[op->n_context + level]);
 }
@@ -188,7 +184,7 @@ uint32_t loom_gen_inspect(loom_gen *g, loom_lop_id id, const loom_patch *patch, 
     inspect_unit(&fn, op, patch, loop.index);
     loom_loop_close(&fn, &loop);
     loom_fn_close(&fn);
-    copy_touched(&fn, touched);
+    loom_fn_add_touched(&fn, touched);
     return kernel;
 }
 
@@ -429,6 +425,6 @@ uint32_t loom_gen_execute(loom_gen *g, loom_lop_id id, const loom_patch *patch, 
     execute_unit(&x, loop.index);
     loom_loop_close(&fn, &loop);
     loom_fn_close(&fn);
-    copy_touched(&fn, touched);
+    loom_fn_add_touched(&fn, touched);
     return kernel;
 }

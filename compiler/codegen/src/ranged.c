@@ -204,6 +204,7 @@ static void mark(loom_fn *fn, loom_lexpr_id id, bool ranged_now) {
     for (loom_lexpr_id e = r.block->first; e < r.block->end; e++) {
         fn->ranged[e] = 0;
         if (!ranged_now || !is_ranged_load(&r, e)) continue;
+        loom_fn_note_expr(fn, e);
         for (uint32_t i = 0; i < fn->g->l->values[fn->g->l->exprs[e].aux].n_axes; i++) {
             bool runs;
             loom_lexpr_id x;

@@ -115,6 +115,7 @@ static void place_values(strip *s, loom_fn *fn, LLVMValueRef origin) {
         const slot *x = &s->slots.at[s->slot_of[v]];
         LLVMValueRef offset = loom_fn_i64(fn, (int64_t)x->offset);
         LLVMValueRef base = LLVMBuildInBoundsGEP2(fn->entry, g->i8, scratch, &offset, 1, "");
+        loom_fn_note_place(fn, v);
         fn->place[v] = (loom_place){.base = base, .chunk_origin = origin, .scope = x->scope};
     }
 }
@@ -148,10 +149,6 @@ static void call_fft(loom_fn *fn, loom_lop_id id, LLVMValueRef from, LLVMValueRe
     LLVMBuildCall2(fn->b, LLVMFunctionType(g->none, types, 5, 0), callee, arguments, 5, "");
 }
 
-static void copy_touched(const loom_fn *fn, bool *touched) {
-    for (size_t b = 0; b < fn->g->buffers.count; b++) touched[b] |= fn->touched[b];
-}
-
 /* One operation over one strip as a function of its own: together they would make a function that takes the register
  * allocator time out of proportion. A call a strip costs nothing. */
 static LLVMValueRef operation_function(strip *s, const char *symbol, loom_lop_id id, bool *touched) {
@@ -165,7 +162,7 @@ static LLVMValueRef operation_function(strip *s, const char *symbol, loom_lop_id
     place_values(s, &fn, from);
     loom_nest(&fn, id, &(loom_bounds){.position = 0, .from = from, .to = loom_fn_param(&fn, 2)});
     loom_fn_close(&fn);
-    copy_touched(&fn, touched);
+    loom_fn_add_touched(&fn, touched);
     return fn.function;
 }
 
@@ -210,6 +207,6 @@ uint32_t loom_gen_strip(loom_gen *g, const loom_region *region, bool *touched) {
     run_strip(&s, &fn, functions, loop.index, end);
     loom_loop_close(&fn, &loop);
     loom_fn_close(&fn);
-    copy_touched(&fn, touched);
+    loom_fn_add_touched(&fn, touched);
     return kernel;
 }
