@@ -9,8 +9,8 @@ typedef LOOM_VEC(struct node *) node_list;
 
 typedef struct node {
     loom_plan_action action;
-    bool *touched;              /* per buffer, those of the children included */
-    node_list inner, otherwise; /* LOOP, IF, ROWS */
+    bool *touched;                  /* per buffer, those of the children included */
+    node_list inner, otherwise;     /* LOOP, IF, ROWS */
     LOOM_VEC(uint32_t) made, freed; /* buffers, before and after it */
     bool per_chunk;
     loom_lop_id op; /* of which it is all, divided along its first axis if it is divided; else LOOM_NONE */

@@ -44,7 +44,8 @@ uint32_t loom_fn_new_scope(loom_fn *fn) {
 
 /* What is known of the stage's expressions, values and extents while a function is built. A function has to do with few
  * of them, so each puts its tables back as it found them, empty, for the next one: tables made anew for thousands of
- * kernels would take time and memory that grow with the square of the program. `params` is written before it is read. */
+ * kernels would take time and memory that grow with the square of the program. `params` is written before it is read.
+ */
 typedef struct loom_fn_tables {
     size_t n_extents; /* that there is room for */
     LLVMValueRef *extent;

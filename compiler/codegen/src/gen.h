@@ -46,10 +46,11 @@ typedef struct loom_gen {
     bool *per_chunk;        /* per operation: runs once a chunk, not once a segment */
     bool *is_output;        /* per value */
     loom_lop_id *last_use;  /* per value made by an operation: last reader in the block of its producer, or LOOM_NONE */
-    uint32_t *n_reads;        /* per value: how often operations read it */
-    bool *in_axis;            /* per value: an axis stands on it */
-    uint32_t *combine_kernel; /* per block, LOOM_NONE: not made */
-    struct loom_fn_tables *unused; /* tables that no function has now; fn.c */
+    uint32_t *n_reads;      /* per value: how often operations read it */
+    bool *in_axis;          /* per value: an axis stands on it */
+    uint32_t *combine_kernel;          /* per block, LOOM_NONE: not made */
+    LOOM_VEC(loom_lblock_id) combined; /* those that a kernel was made of */
+    struct loom_fn_tables *unused;     /* tables that no function has now; fn.c */
 } loom_gen;
 
 void loom_gen_fail(loom_gen *g, const char *format, ...) LOOM_PRINTF(2, 3);
@@ -102,9 +103,9 @@ typedef struct loom_fn {
     /* the operation whose body is being built */
     LLVMValueRef axis[LOOM_LIFTED_MAX_AXES];
     struct loom_fn_tables *tables; /* what the following pointers are of */
-    loom_sv *memo;          /* per expression */
-    loom_sv **results;      /* per expression with several results */
-    LLVMValueRef **safe;    /* per checked load: indices that were checked further out, made harmless; or NULL */
+    loom_sv *memo;                 /* per expression */
+    loom_sv **results;             /* per expression with several results */
+    LLVMValueRef **safe;           /* per checked load: indices that were checked further out, made harmless; or NULL */
     uint64_t *ranged;       /* per checked load: indices (bits) that are in range in all turns of the loop; ranged.c */
     const loom_sv **params; /* per block */
     const bool *wanted;     /* per expression: build only these; NULL: all */
@@ -253,7 +254,7 @@ typedef struct loom_bounds {
 void loom_nest(loom_fn *fn, loom_lop_id op, const loom_bounds *bounds);
 /* Position of the axis along which a RANGE kernel of the operation is divided; LOOM_NONE: not divided. */
 uint32_t loom_nest_divided(const loom_gen *g, loom_lop_id op);
-/* COMBINE kernel of a closed operator block, made once per block. Returns the kernel's number. */
+/* COMBINE kernel of a closed operator block, made once for all that are alike. Returns the kernel's number. */
 uint32_t loom_gen_combine(loom_gen *g, loom_lblock_id combine);
 /* Kernel of a strip region. */
 uint32_t loom_gen_strip(loom_gen *g, const loom_region *region, bool *touched);

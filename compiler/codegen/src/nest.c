@@ -652,8 +652,27 @@ double loom_gen_cost(const loom_gen *g, loom_lop_id id, uint32_t position) {
     return points * work * per_unit;
 }
 
+/* Whether the block has a line that an error would name. */
+static bool can_fail(const loom_lifted *l, const loom_lblock *b) {
+    for (loom_lexpr_id id = b->first; id < b->end; id++) {
+        if (l->exprs[id].site != LOOM_NONE) return true;
+    }
+    return false;
+}
+
+/* The kernel of an operator that is written alike, or LOOM_NONE. There are few operators, however many reductions. */
+static uint32_t alike_combine(const loom_gen *g, loom_lblock_id combine) {
+    if (can_fail(g->l, &g->l->blocks[combine])) return LOOM_NONE;
+    for (size_t i = 0; i < g->combined.count; i++) {
+        if (loom_lifted_same_block(g->l, combine, g->combined.at[i])) return g->combine_kernel[g->combined.at[i]];
+    }
+    return LOOM_NONE;
+}
+
 uint32_t loom_gen_combine(loom_gen *g, loom_lblock_id combine) {
+    if (g->combine_kernel[combine] == LOOM_NONE) g->combine_kernel[combine] = alike_combine(g, combine);
     if (g->combine_kernel[combine] != LOOM_NONE) return g->combine_kernel[combine];
+    LOOM_PUSH(g->arena, g->combined, combine);
     uint32_t kernel = g->combine_kernel[combine] = loom_gen_kernel(g, "combine"), n = g->l->blocks[combine].n_results;
     const loom_dtype *dtypes = g->l->blocks[combine].params;
     loom_fn fn;

@@ -160,19 +160,72 @@ static loom_status *verify(const loom_gen *g, const char *when) {
     return status;
 }
 
-static loom_status *optimise(const loom_gen *g) {
+static loom_status *run_passes(const loom_gen *g, const char *passes) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMPassBuilderOptionsSetLoopVectorization(options, 1);
     LLVMPassBuilderOptionsSetSLPVectorization(options, 1);
     LLVMPassBuilderOptionsSetLoopInterleaving(options, 1);
     LLVMPassBuilderOptionsSetLoopUnrolling(options, 1);
-    LLVMErrorRef error = LLVMRunPasses(g->module, "default<O3>", g->machine, options);
+    LLVMErrorRef error = LLVMRunPasses(g->module, passes, g->machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (!error) return NULL;
     char *message = LLVMGetErrorMessage(error);
     loom_status *status = loom_error(LOOM_E_INTERNAL, "optimisation failed: %s", message);
     LLVMDisposeErrorMessage(message);
     return status;
+}
+
+/* Functions of more instructions, as built, are made with less effort: for the others, vectors and more are worth their
+ * time, which is in proportion to the code. For very large ones it grows with the square, and what is in them, branches
+ * of thousands of cases mostly, is slower when all of it is made for all lanes of a vector. The largest kernels of
+ * programs that are not generated have some 1100. */
+#define LOOM_LARGE_FUNCTION 4000
+
+static bool is_large(LLVMValueRef f) {
+    size_t n = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            if (++n > LOOM_LARGE_FUNCTION) return true;
+        }
+    }
+    return false;
+}
+
+static void set_passed_over(const loom_gen *g, LLVMValueRef f, bool passed_over) {
+    static const char *const names[] = {"optnone", "noinline"}; /* the one is not allowed without the other */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        unsigned kind = LLVMGetEnumAttributeKindForName(names[i], strlen(names[i]));
+        if (passed_over) {
+            loom_gen_attribute(g, f, names[i]);
+        } else {
+            LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
+        }
+    }
+}
+
+/* The large functions are passed over first, then the others; no pass stands between code and object code. All of them
+ * are called by the executor, or once a strip: none loses by not being inlined. */
+static loom_status *optimise(const loom_gen *g) {
+    LOOM_VEC(LLVMValueRef) large = {0};
+    for (LLVMValueRef f = LLVMGetFirstFunction(g->module); f; f = LLVMGetNextFunction(f)) {
+        if (!LLVMIsDeclaration(f) && is_large(f)) LOOM_PUSH(g->arena, large, f);
+    }
+    for (size_t i = 0; i < large.count; i++) set_passed_over(g, large.at[i], true);
+    LOOM_TRY(run_passes(g, "default<O3>"));
+    if (!large.count) return NULL;
+    LOOM_VEC(LLVMValueRef) done = {0};
+    for (LLVMValueRef f = LLVMGetFirstFunction(g->module); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f)) continue;
+        unsigned kind = LLVMGetEnumAttributeKindForName("optnone", strlen("optnone"));
+        bool was_large = LLVMGetEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind) != NULL;
+        if (!was_large) LOOM_PUSH(g->arena, done, f);
+        set_passed_over(g, f, !was_large);
+    }
+    LOOM_TRY(run_passes(g, "default<O1>"));
+    for (LLVMValueRef f = LLVMGetFirstFunction(g->module); f; f = LLVMGetNextFunction(f)) {
+        if (!LLVMIsDeclaration(f)) set_passed_over(g, f, false);
+    }
+    return NULL;
 }
 
 static loom_status *emit_object(const loom_gen *g, loom_code_result *result) {

@@ -45,19 +45,23 @@ loom_lblock_id b_end(builder *b, uint32_t n_params, const loom_dtype *params, ui
     return loom_lifted_block(b->l, b->block_first, n_params, params, n_results, results);
 }
 
+static loom_lexpr_id without_blocks(builder *b, loom_lexpr e, const loom_lexpr_id *args, uint32_t n) {
+    e.blocks[0] = e.blocks[1] = LOOM_NONE;
+    return loom_lifted_expr(b->l, e, args, n);
+}
+
 loom_lexpr_id b_axis(builder *b, uint32_t position) {
-    return loom_lifted_expr(
-        b->l, (loom_lexpr){.kind = LOOM_LX_AXIS, .dtype = LOOM_I64, .aux = position, .site = LOOM_NONE}, NULL, 0);
+    return without_blocks(b, (loom_lexpr){.kind = LOOM_LX_AXIS, .dtype = LOOM_I64, .aux = position, .site = LOOM_NONE},
+                          NULL, 0);
 }
 
 loom_lexpr_id b_param(builder *b, loom_dtype dtype, uint32_t n) {
-    return loom_lifted_expr(b->l, (loom_lexpr){.kind = LOOM_LX_PARAM, .dtype = dtype, .aux = n, .site = LOOM_NONE},
-                            NULL, 0);
+    return without_blocks(b, (loom_lexpr){.kind = LOOM_LX_PARAM, .dtype = dtype, .aux = n, .site = LOOM_NONE}, NULL, 0);
 }
 
 static loom_lexpr_id constant(builder *b, loom_dtype dtype, loom_scalar imm) {
-    return loom_lifted_expr(b->l, (loom_lexpr){.kind = LOOM_LX_CONST, .dtype = dtype, .imm = imm, .site = LOOM_NONE},
-                            NULL, 0);
+    return without_blocks(b, (loom_lexpr){.kind = LOOM_LX_CONST, .dtype = dtype, .imm = imm, .site = LOOM_NONE}, NULL,
+                          0);
 }
 
 loom_lexpr_id b_i64(builder *b, int64_t value) {
@@ -70,8 +74,8 @@ loom_lexpr_id b_real(builder *b, loom_dtype dtype, double value) {
 }
 
 loom_lexpr_id b_extent(builder *b, loom_axis_id axis) {
-    return loom_lifted_expr(
-        b->l, (loom_lexpr){.kind = LOOM_LX_EXTENT, .dtype = LOOM_I64, .aux = axis, .site = LOOM_NONE}, NULL, 0);
+    return without_blocks(b, (loom_lexpr){.kind = LOOM_LX_EXTENT, .dtype = LOOM_I64, .aux = axis, .site = LOOM_NONE},
+                          NULL, 0);
 }
 
 loom_lexpr_id b_prim(builder *b, loom_prim prim, loom_lexpr_id x, loom_lexpr_id y) {
@@ -79,17 +83,17 @@ loom_lexpr_id b_prim(builder *b, loom_prim prim, loom_lexpr_id x, loom_lexpr_id 
     loom_dtype types[3] = {b->l->exprs[x].dtype, y == LOOM_NONE ? LOOM_BOOL : b->l->exprs[y].dtype, LOOM_BOOL};
     loom_lexpr e = {
         .kind = LOOM_LX_PRIM, .prim = (uint16_t)prim, .dtype = loom_prim_result(prim, types), .site = LOOM_NONE};
-    return loom_lifted_expr(b->l, e, args, y == LOOM_NONE ? 1 : 2);
+    return without_blocks(b, e, args, y == LOOM_NONE ? 1 : 2);
 }
 
 loom_lexpr_id b_convert(builder *b, loom_dtype to, loom_lexpr_id x) {
-    return loom_lifted_expr(b->l, (loom_lexpr){.kind = LOOM_LX_CONVERT, .dtype = to, .site = LOOM_NONE}, &x, 1);
+    return without_blocks(b, (loom_lexpr){.kind = LOOM_LX_CONVERT, .dtype = to, .site = LOOM_NONE}, &x, 1);
 }
 
 loom_lexpr_id b_load(builder *b, loom_lvalue_id value, loom_load_mode mode, loom_lsite_id site,
                      const loom_lexpr_id *indices) {
     loom_lexpr e = {.kind = LOOM_LX_LOAD, .mode = mode, .dtype = b->l->values[value].dtype, .aux = value, .site = site};
-    return loom_lifted_expr(b->l, e, indices, length(indices));
+    return without_blocks(b, e, indices, length(indices));
 }
 
 loom_lsite_id b_site(builder *b, const char *format) {

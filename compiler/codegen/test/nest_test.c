@@ -38,6 +38,88 @@ LOOM_TEST(nest, dot_product) {
     loom_arena_destroy(b.arena);
 }
 
+/* Reductions by operators that are written alike have one kernel to combine pieces; one by another operator has its
+ * own. */
+LOOM_TEST(nest, alike_operators_share_a_kernel) {
+    enum {
+        N = 100,
+        SUMS = 3
+    };
+    builder b = b_open(LOOM_STAGE_TRAVERSAL);
+    loom_axis_id n = b_chunk(&b);
+    loom_lvalue_id x = b_column(&b, 0, LOOM_F64, AXES(n));
+    for (int k = 0; k < SUMS; k++) {
+        loom_lvalue_id s = b_made(&b, LOOM_F64, "s", NO_AXES);
+        b_begin(&b);
+        loom_lexpr_id i = b_axis(&b, 0), factor = b_real(&b, LOOM_F64, k + 1);
+        loom_lblock_id body = b_end(&b, 0, NULL, RESULTS(b_prim(&b, LOOM_PRIM_MUL, LOAD(&b, x, i), factor)));
+        loom_lblock_id join = b_operator(&b, k == 1 ? LOOM_PRIM_MAX : LOOM_PRIM_ADD, LOOM_F64);
+        b_reduce(&b, AXES(n), 0, body, join, b_neutral(&b, LOOM_F64, 0), 1, &s);
+        b_output(&b, LOOM_OUT_FOLD, s, join);
+    }
+    machine m = m_open(b.arena, b.l);
+    uint32_t combine[SUMS], found = 0;
+    for (uint32_t i = 0; i < m.plan->n_actions; i++) {
+        if (m.plan->actions[i].kind == LOOM_ACT_REDUCE && found < SUMS) combine[found++] = m.plan->actions[i].kernel2;
+    }
+    LOOM_CHECK_EQ_INT(found, SUMS);
+    LOOM_CHECK(combine[0] == combine[2] && combine[0] != combine[1]);
+    LOOM_CHECK(m.plan->outputs[0].combine == combine[0] && m.plan->outputs[2].combine == combine[0]);
+    double *xs = aligned_alloc(64, 64 * 13);
+    for (int k = 0; k < N; k++) xs[k] = k;
+    m_bind(&m, LOOM_STORE_COLUMN, 0, xs);
+    m.piece = 30;
+    m_run(&m, N);
+    LOOM_CHECK_NEAR(*(double *)m_output(&m, 0), 4950, 0);
+    LOOM_CHECK_NEAR(*(double *)m_output(&m, 1), 198, 0);
+    LOOM_CHECK_NEAR(*(double *)m_output(&m, 2), 3 * 4950, 0);
+    m_close(&m);
+    free(xs);
+    loom_arena_destroy(b.arena);
+}
+
+/* A kernel that is too large to be made with all effort, beside one that is not. */
+LOOM_TEST(nest, a_large_body) {
+    enum {
+        N = 100,
+        STEPS = 6000
+    };
+    builder b = b_open(LOOM_STAGE_TRAVERSAL);
+    loom_axis_id n = b_chunk(&b);
+    loom_lvalue_id x = b_column(&b, 0, LOOM_I64, AXES(n)), large = b_made(&b, LOOM_I64, "large", AXES(n)),
+                   small = b_made(&b, LOOM_I64, "small", NO_AXES);
+    b_begin(&b);
+    loom_lexpr_id at = LOAD(&b, x, b_axis(&b, 0)), y = at;
+    for (int k = 0; k < STEPS; k++)
+        y = b_prim(&b, k % 2 ? LOOM_PRIM_MUL : LOOM_PRIM_SUB, y, k % 3 ? at : b_i64(&b, k | 1));
+    loom_lblock_id body = b_end(&b, 0, NULL, RESULTS(y));
+    b_compute(&b, AXES(n), body, 1, &large);
+    b_begin(&b);
+    loom_lblock_id sum = b_end(&b, 0, NULL, RESULTS(LOAD(&b, x, b_axis(&b, 0)))),
+                   add = b_operator(&b, LOOM_PRIM_ADD, LOOM_I64);
+    b_reduce(&b, AXES(n), 0, sum, add, b_neutral(&b, LOOM_I64, 0), 1, &small);
+    b_output(&b, LOOM_OUT_COLLECT, large, LOOM_NONE);
+    b_output(&b, LOOM_OUT_FOLD, small, add);
+    machine m = m_open(b.arena, b.l);
+    int64_t *xs = aligned_alloc(64, 64 * 13);
+    for (int k = 0; k < N; k++) xs[k] = 2 * k + 1;
+    m_bind(&m, LOOM_STORE_COLUMN, 0, xs);
+    m_run(&m, N);
+    const int64_t *got = m_output(&m, 0);
+    for (int k = 0; k < N; k++) {
+        uint64_t want = (uint64_t)xs[k];
+        for (uint64_t s = 0; s < STEPS; s++) {
+            uint64_t with = s % 3 ? (uint64_t)xs[k] : s | 1;
+            want = s % 2 ? want * with : want - with;
+        }
+        LOOM_CHECK((uint64_t)got[k] == want);
+    }
+    LOOM_CHECK_EQ_INT(*(int64_t *)m_output(&m, 1), N * N);
+    m_close(&m);
+    free(xs);
+    loom_arena_destroy(b.arena);
+}
+
 /* result[x, i] = table[i, at[x]]: read across, so it goes in tiles; sides that are no multiple of a tile's, rows
  * divided anywhere. Of errors the least row's, and in it the first, is told. */
 LOOM_TEST(nest, reads_across) {
