@@ -53,6 +53,8 @@ syn_node *loom_syn_tuple(syn_elab *e, uint32_t n, syn_node *const *parts, loom_s
 syn_node *loom_syn_tuple_of(syn_elab *e, syn_ty *type, syn_node *const *parts, loom_span span);
 
 syn_body *loom_syn_open(syn_elab *e, syn_body_kind kind, uint32_t n_params, syn_ty *const *types, loom_span span);
+/* One more parameter of a body of a function, behind the others. */
+syn_node *loom_syn_add_param(syn_elab *e, syn_body *body, syn_ty *type);
 void loom_syn_close(syn_elab *e, syn_body *body, syn_node *result);
 /* Is this place inside a function given to an operation that may not see sequences? */
 bool loom_syn_inside_operation(const syn_elab *e);
@@ -91,7 +93,6 @@ syn_value **loom_syn_index_places(syn_elab *e, const syn_exp *exp, syn_env *env)
 syn_value *loom_syn_elab_loop(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_match(syn_elab *e, const syn_exp *exp, syn_env *env, const syn_rt *expected);
 syn_value *loom_syn_elab_update(syn_elab *e, const syn_exp *exp, syn_env *env);
-syn_value *loom_syn_elab_update_field(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_elab_range(syn_elab *e, const syn_exp *exp, syn_env *env);
 syn_value *loom_syn_complete_unflatten(syn_elab *e, syn_value *v, const syn_rt *expected, syn_env *env, loom_span span);
 syn_node *loom_syn_i64_of(syn_elab *e, loom_weft_error error, syn_node *n, loom_span span, const char *what);

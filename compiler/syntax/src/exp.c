@@ -58,12 +58,21 @@ static syn_value *argument(syn_elab *e, const syn_exp *x, syn_env *env) {
     return v;
 }
 
+/* `i32.max`, in backticks. */
+static syn_value *qualified(syn_elab *e, const syn_exp *x, loom_span span) {
+    if (x->qualifier->dtype != LOOM_DTYPES) return loom_syn_qualified(e, x->qualifier->dtype, x->name, span);
+    loom_syn_error(e, LOOM_W_NO_QUALIFIED, span, "as in `i32.max`", "there is no `%s.%s`", x->qualifier->text,
+                   x->name->text);
+    return loom_syn_node_value(e, loom_syn_poison(e, span));
+}
+
 static syn_value *section(syn_elab *e, const syn_exp *x, syn_env *env) {
     syn_value *v = loom_syn_value(e, x->kind == E_LEFT ? V_LEFT : V_RIGHT);
     v->n_args = 2;
     v->args = LOOM_NEW_ARRAY(e->arena, syn_value *, 2);
     v->args[1] = argument(e, x->a, env);
-    v->args[0] = operator_value(e, x->name, x->flag, env, x->name_span.line ? x->name_span : x->span);
+    loom_span at = x->name_span.line ? x->name_span : x->span;
+    v->args[0] = x->qualifier ? qualified(e, x, at) : operator_value(e, x->name, x->flag, env, at);
     return v;
 }
 
@@ -109,7 +118,7 @@ static syn_value *application(syn_elab *e, const syn_exp *x, syn_env *env, const
     syn_value **args = LOOM_NEW_ARRAY(e->arena, syn_value *, x->n_items);
     for (uint32_t i = 0; i < x->n_items; i++) args[i] = argument(e, x->items[i], env);
     /* i64 3000000000: the literal is meant to have the wide type. */
-    bool wide = f->kind == V_CONVERT && (f->to == LOOM_I64 || f->to == LOOM_U64);
+    bool wide = f->kind == V_CONVERT && f->at == LOOM_DTYPES && (f->to == LOOM_I64 || f->to == LOOM_U64);
     const syn_exp *first = x->items[0];
     if (wide && first->kind == E_INT && first->suffix == LOOM_DTYPES && !(first->flag && f->to == LOOM_U64)) {
         loom_syn_unify(e, args[0]->node->type, e->scalars[f->to]);
@@ -141,6 +150,7 @@ static syn_value *binary(syn_elab *e, const syn_exp *x, syn_env *env, const syn_
         if (and|| strcmp(x->name->text, "||") == 0) return lazy(e, x, env, and);
     }
     syn_value *a = argument(e, x->a, env), *b = argument(e, x->b, env);
+    if (x->qualifier) return loom_syn_apply(e, qualified(e, x, x->name_span), 2, (syn_value *[]){a, b}, x->span);
     syn_value *v =
         loom_syn_binary(e, x->name, a, b, env, x->name_span.line ? loom_syn_join(x->a->span, x->b->span) : x->span);
     return loom_syn_complete_unflatten(e, v, expected, env, x->span);
@@ -293,8 +303,8 @@ static syn_value *elab_one(syn_elab *e, const syn_exp *x, syn_env *env, const sy
         return loom_syn_node_value(e, loom_syn_index_of(e, a, x->n_index, places, x->index, x->span));
     }
     case E_FIELD: return field(e, x, env);
-    case E_UPDATE: return loom_syn_elab_update(e, x, env);
-    case E_UPDATE_FIELD: return loom_syn_elab_update_field(e, x, env);
+    case E_UPDATE:
+    case E_UPDATE_FIELD: return loom_syn_elab_update(e, x, env);
     case E_TYPED: return typed(e, x, env);
     case E_BOUNDARY: return loom_syn_boundary(e, x);
     case E_MATCH: return loom_syn_elab_match(e, x, env, expected);

@@ -4,6 +4,14 @@
 
 /* ---- indexing ---- */
 
+/* An index may be of any signed integer type, as in Futhark; it is an i64 from here on. Bounds of slices are sizes. */
+static syn_node *widened(syn_elab *e, syn_node *n) {
+    const syn_ty *t = loom_syn_ty(n->type);
+    if (t->kind != TY_SCALAR || !(SYN_BIT(t->dtype) & (SYN_BIT(LOOM_I8) | SYN_BIT(LOOM_I16) | SYN_BIT(LOOM_I32))))
+        return n;
+    return loom_syn_node1(e, LOOM_OP_CONVERT, e->scalars[LOOM_I64], n, n->span);
+}
+
 /* Three nodes for each place: at (or from), to, step; NULL where left out. */
 syn_value **loom_syn_index_places(syn_elab *e, const syn_exp *x, syn_env *env) {
     syn_value **places = LOOM_NEW_ARRAY(e->arena, syn_value *, 3 * (size_t)x->n_index);
@@ -12,6 +20,7 @@ syn_value **loom_syn_index_places(syn_elab *e, const syn_exp *x, syn_env *env) {
         for (int k = 0; k < 3; k++) {
             if (!parts[k]) continue;
             syn_node *n = loom_syn_elab_node(e, parts[k], env, "an index");
+            if (!x->index[i].slice) n = widened(e, n);
             n = loom_syn_i64_of(e, LOOM_W_INDEX_TYPE, n, parts[k]->span, x->index[i].slice ? "slice" : "index");
             places[3 * i + (uint32_t)k] = loom_syn_node_value(e, n);
         }
@@ -88,12 +97,15 @@ syn_node *loom_syn_index(syn_elab *e, syn_node *array, uint32_t n, syn_value *co
  *   xs with [i, a:b] = v    is    xs with [i] = (xs[i] with [a:b] = v)
  * What follows a slice is done for each row of it:
  *   xs with [a:b, j] = v    is    xs with [a:b] = map2 (\r y -> r with [j] = y) xs[a:b] v
- * A slice is updated by the prelude: as a range, or, where it has a step, by the places that it goes over. */
+ * A slice is updated by the prelude: as a range, or, where it has a step, by the places that it goes over.
+ * Steps that follow each other, through arrays and records, are updates in updates:
+ *   xs with [i].x = v    is    xs with [i] = (xs[i] with x = v) */
 
 /* An update as it is written, of which an inner one is a part. */
 typedef struct updating {
     const syn_exp *exp;
     syn_value *const *places;
+    loom_span value; /* where the new value is written */
 } updating;
 
 static syn_node *update_of(syn_elab *e, const updating *u, syn_node *array, uint32_t at, syn_node *value);
@@ -106,7 +118,7 @@ static syn_node *update_elements(syn_elab *e, const updating *u, syn_node *array
         syn_node *old = loom_syn_index(e, array, plain, u->places + 3 * (size_t)at, u->exp->index + at, u->exp->span);
         value = update_of(e, u, old, at + plain, value);
     }
-    if (!loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, element, u->exp->b->span, "new element")) {
+    if (!loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, element, u->value, "new element")) {
         return loom_syn_poison(e, u->exp->span);
     }
     syn_node **operands = LOOM_NEW_ARRAY(e->arena, syn_node *, (size_t)plain + 2);
@@ -118,7 +130,7 @@ static syn_node *update_elements(syn_elab *e, const updating *u, syn_node *array
 
 static syn_node *update_rows(syn_elab *e, const updating *u, syn_node *rows, uint32_t at, syn_node *values) {
     loom_span span = u->exp->span;
-    syn_ty *elements[2] = {element_of(e, rows, 1, span), element_of(e, values, 1, u->exp->b->span)};
+    syn_ty *elements[2] = {element_of(e, rows, 1, span), element_of(e, values, 1, u->value)};
     if (elements[0] == e->poison || elements[1] == e->poison) return loom_syn_poison(e, span);
     syn_body *body = loom_syn_open(e, B_ARRAY, 2, elements, span);
     loom_syn_close(e, body, update_of(e, u, body->params[0], at, body->params[1]));
@@ -134,8 +146,7 @@ static syn_node *update_slice(syn_elab *e, const updating *u, syn_node *array, u
     if (at + 1 < u->exp->n_index) {
         value = update_rows(e, u, slice(e, array, place, span), at + 1, value);
     }
-    if (!loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, array->type, u->exp->b->span,
-                            "new elements of the slice")) {
+    if (!loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, array->type, u->value, "new elements of the slice")) {
         return loom_syn_poison(e, span);
     }
     if (loom_syn_is_poison(value->type)) return value;
@@ -158,18 +169,14 @@ static syn_node *update_of(syn_elab *e, const updating *u, syn_node *array, uint
     return plain ? update_elements(e, u, array, at, plain, value) : update_slice(e, u, array, at, value);
 }
 
-syn_value *loom_syn_elab_update(syn_elab *e, const syn_exp *x, syn_env *env) {
-    syn_node *array = loom_syn_elab_node(e, x->a, env, "updated");
-    syn_value **places = loom_syn_index_places(e, x, env);
-    syn_node *value = loom_syn_elab_node(e, x->b, env, "an element of an array");
-    const updating u = {x, places};
-    return loom_syn_node_value(e, update_of(e, &u, array, 0, value));
-}
+static syn_node *updated(syn_elab *e, const syn_exp *step, syn_node *old, const syn_exp *value, syn_env *env);
 
-static syn_node *with_field(syn_elab *e, const syn_exp *x, syn_node *record, uint32_t at, syn_node *value) {
+static syn_node *with_field(syn_elab *e, const syn_exp *x, syn_node *record, uint32_t at, const syn_exp *value,
+                            syn_env *env) {
     if (at == x->n_names) {
-        loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, value->type, record->type, x->b->span, "new value of the field");
-        return value;
+        syn_node *v = x->c ? updated(e, x->c, record, value, env) : loom_syn_elab_node(e, value, env, "a field");
+        loom_syn_need_type(e, LOOM_W_UPDATE_VALUE, v->type, record->type, value->span, "new value of the field");
+        return v;
     }
     syn_ty *t = loom_syn_ty(record->type);
     int place = loom_syn_find_field(t, x->names[at]);
@@ -183,14 +190,29 @@ static syn_node *with_field(syn_elab *e, const syn_exp *x, syn_node *record, uin
     }
     syn_node **parts = LOOM_NEW_ARRAY(e->arena, syn_node *, t->n);
     for (uint32_t i = 0; i < t->n; i++) parts[i] = loom_syn_project(e, record, i, x->span);
-    parts[place] = with_field(e, x, parts[place], at + 1, value);
+    parts[place] = with_field(e, x, parts[place], at + 1, value, env);
     return loom_syn_tuple_of(e, t, parts, x->span);
 }
 
-syn_value *loom_syn_elab_update_field(syn_elab *e, const syn_exp *x, syn_env *env) {
-    syn_node *record = loom_syn_elab_node(e, x->a, env, "updated");
-    syn_node *value = loom_syn_elab_node(e, x->b, env, "a field");
-    return loom_syn_node_value(e, with_field(e, x, record, 0, value));
+static syn_node *with_element(syn_elab *e, const syn_exp *x, syn_node *array, const syn_exp *value, syn_env *env) {
+    const updating u = {x, loom_syn_index_places(e, x, env), value->span};
+    syn_node *v = NULL;
+    if (x->c) {
+        syn_node *old = loom_syn_index(e, array, x->n_index, u.places, x->index, x->span);
+        v = updated(e, x->c, old, value, env);
+    } else {
+        v = loom_syn_elab_node(e, value, env, "an element of an array");
+    }
+    return update_of(e, &u, array, 0, v);
+}
+
+static syn_node *updated(syn_elab *e, const syn_exp *step, syn_node *old, const syn_exp *value, syn_env *env) {
+    return step->kind == E_UPDATE ? with_element(e, step, old, value, env) : with_field(e, step, old, 0, value, env);
+}
+
+syn_value *loom_syn_elab_update(syn_elab *e, const syn_exp *x, syn_env *env) {
+    syn_node *old = loom_syn_elab_node(e, x->a, env, "updated");
+    return loom_syn_node_value(e, updated(e, x, old, x->b, env));
 }
 
 /* ---- ranges ---- */

@@ -127,9 +127,12 @@ static syn_instance *add_instance(syn_elab *e, syn_decl *decl, loom_type_id *typ
     return i;
 }
 
-static const char *param_name(syn_elab *e, const syn_pat *pat, uint32_t i) {
-    while (pat->kind == P_TYPED) pat = pat->items[0];
-    return pat->kind == P_NAME ? pat->name->text : loom_arena_printf(e->arena, "arg%u", i);
+/* Of a parameter that has no name, in a pattern or because the entry is a function of more than it names: its number.
+ */
+static const char *param_name(syn_elab *e, const syn_function *f, uint32_t i) {
+    const syn_pat *pat = i < f->n_params ? f->params[i] : NULL;
+    while (pat && pat->kind == P_TYPED) pat = pat->items[0];
+    return pat && pat->kind == P_NAME ? pat->name->text : loom_arena_printf(e->arena, "arg%u", i);
 }
 
 /* Names of functions in the program are unique: the second instance of f is f.2. */
@@ -140,8 +143,8 @@ static const char *instance_name(syn_elab *e, syn_decl *decl) {
 
 static void build(syn_elab *e, syn_instance *inst, syn_body *body, bool entry) {
     const syn_function *f = inst->decl->function;
-    const char **names = LOOM_NEW_ARRAY(e->arena, const char *, f->n_params ? f->n_params : 1);
-    for (uint32_t i = 0; i < f->n_params; i++) names[i] = param_name(e, f->params[i], i);
+    const char **names = LOOM_NEW_ARRAY(e->arena, const char *, body->n_params ? body->n_params : 1);
+    for (uint32_t i = 0; i < body->n_params; i++) names[i] = param_name(e, f, i);
     loom_body_id id = loom_syn_emit(e, body);
     if (id == LOOM_NONE) return;
     inst->function = loom_build_function(e->program, instance_name(e, inst->decl), id, entry, names);
@@ -227,7 +230,7 @@ static const char *order_hint(syn_elab *e, const syn_decl *decl, const syn_value
     const syn_function *f = decl->function;
     const char *form = loom_arena_printf(e->arena, "`%s", decl->name->text);
     for (uint32_t i = 0; i < f->n_params; i++) {
-        form = loom_arena_printf(e->arena, "%s %s", form, param_name(e, f->params[i], i));
+        form = loom_arena_printf(e->arena, "%s %s", form, param_name(e, f, i));
     }
     return loom_arena_printf(e->arena, "%s` is the order", form);
 }
@@ -251,12 +254,12 @@ static bool check_arguments(syn_elab *e, const syn_decl *decl, syn_value *const 
             if (e->frame->open || loom_syn_is_poison(args[i]->node->type)) continue;
             loom_syn_error(e, LOOM_W_FUNCTION_NEEDED, at,
                            "a function is a name, such as `sqrt`, `(+ 1)`, or `\\x -> x + 1`",
-                           "argument %u (`%s`) of `%s`: expected a function, found %s", i + 1,
-                           param_name(e, f->params[i], i), decl->name->text, loom_syn_ty_text(e, args[i]->node->type));
+                           "argument %u (`%s`) of `%s`: expected a function, found %s", i + 1, param_name(e, f, i),
+                           decl->name->text, loom_syn_ty_text(e, args[i]->node->type));
             continue;
         }
         loom_syn_need_type_hint(e, LOOM_W_ARGUMENT, args[i]->node->type, rt->ty, at, order_hint(e, decl, args[i], rt),
-                                "argument %u (`%s`) of `%s`", i + 1, param_name(e, f->params[i], i), decl->name->text);
+                                "argument %u (`%s`) of `%s`", i + 1, param_name(e, f, i), decl->name->text);
     }
     come_back(e, back);
     return e->errors == errors;
@@ -352,22 +355,42 @@ static bool known_parameters(syn_elab *e, const syn_decl *decl, const syn_body *
         if (loom_syn_ground(e, body->params[i]->type)) continue;
         known = false;
         if (loom_syn_has_poison(e, body->params[i]->type)) continue; /* of a declaration that was complained about */
-        const char *name = param_name(e, decl->function->params[i], i);
+        const syn_function *f = decl->function;
+        const char *name = param_name(e, f, i);
         syn_ty *t = loom_syn_ty(body->params[i]->type);
         const char *such = t->kind == TY_ARRAY ? "[]f32" : t->kind == TY_SEQ ? "seq f32" : "f32";
         const char *hint = loom_arena_printf(e->arena, "annotate it: (%s: %s)", name, such);
         const char *far =
             t->kind == TY_VAR && !t->mask ? "" : loom_arena_printf(e->arena, ": %s", loom_syn_ty_text(e, t));
-        loom_syn_error(e, LOOM_W_OPEN_ENTRY, decl->function->params[i]->span, hint,
+        loom_syn_error(e, LOOM_W_OPEN_ENTRY, i < f->n_params ? f->params[i]->span : decl->span, hint,
                        "entry `%s`: the type of parameter `%s` is open%s", decl->name->text, name, far);
     }
     return known;
 }
 
+/* Is any parameter written with its type? */
+static bool any_typed(const syn_function *f) {
+    for (uint32_t i = 0; i < f->n_params; i++) {
+        if (f->params[i]->kind == P_TYPED) return true;
+    }
+    return false;
+}
+
+/* An entry that says nothing of types may be a function of more than it names, as `entry f = map g`: what is missing
+ * become parameters, whose types the body decides. Where types are written, an argument has been forgotten. */
+static syn_value *complete_entry(syn_elab *e, const syn_decl *decl, syn_body *body, syn_value *v) {
+    while (!any_typed(decl->function) && loom_syn_arity(e, v) > 0) {
+        syn_value *next = loom_syn_node_value(e, loom_syn_add_param(e, body, loom_syn_ty_var(e, 0)));
+        v = loom_syn_apply(e, v, 1, &next, decl->span);
+    }
+    return v;
+}
+
 static void finish_entry(syn_elab *e, syn_decl *decl, syn_frame *frame, syn_body *body, syn_value *v, uint32_t errors) {
-    if (e->errors != errors || !known_parameters(e, decl, body)) return;
+    if (e->errors != errors) return;
+    loom_syn_defaults(e, frame); /* of parameters too, whose types literals decide */
+    if (!known_parameters(e, decl, body)) return;
     syn_node *result = loom_syn_need_node(e, v, decl->span, "the result of an entry");
-    loom_syn_defaults(e, frame);
     if (loom_syn_has_poison(e, result->type)) return;
     if (e->errors == errors && !loom_syn_ground(e, result->type)) {
         loom_syn_error(e, LOOM_W_OPEN_ENTRY, decl->span, "annotate it", "entry `%s`: the result's type is open: %s",
@@ -397,7 +420,7 @@ static void elab_whole(syn_elab *e, syn_decl *decl, bool open) {
     syn_body *body = open_params(e, decl, &args);
     uint32_t errors = e->errors;
     syn_value *v = loom_syn_enter_function(e, decl->function, NULL, args);
-    if (!open) finish_entry(e, decl, &frame, body, v, errors);
+    if (!open) finish_entry(e, decl, &frame, body, complete_entry(e, decl, body, v), errors);
     if (open && decl->foreign && e->errors == errors) {
         (void)check_foreign(e, decl, body,
                             loom_syn_need_node(e, v, decl->span, "the result of a foreign function")->type);

@@ -104,6 +104,12 @@ syn_node *loom_syn_tuple(syn_elab *e, uint32_t n, syn_node *const *parts, loom_s
     return loom_syn_tuple_of(e, loom_syn_ty_tuple(e, n, types), parts, span);
 }
 
+static syn_node *param(syn_elab *e, const syn_body *body, syn_ty *type, uint32_t place) {
+    syn_node *p = LOOM_NEW(e->arena, syn_node);
+    *p = (syn_node){.op = LOOM_OP_PARAM, .type = type, .aux = place, .span = body->span, .id = LOOM_NONE};
+    return p;
+}
+
 syn_body *loom_syn_open(syn_elab *e, syn_body_kind kind, uint32_t n_params, syn_ty *const *types, loom_span span) {
     syn_body *body = LOOM_NEW(e->arena, syn_body);
     body->kind = kind;
@@ -116,13 +122,19 @@ syn_body *loom_syn_open(syn_elab *e, syn_body_kind kind, uint32_t n_params, syn_
     body->span = loom_syn_place(e, span);
     body->n_params = n_params;
     body->params = LOOM_NEW_ARRAY(e->arena, syn_node *, n_params ? n_params : 1);
-    for (uint32_t i = 0; i < n_params; i++) {
-        syn_node *p = LOOM_NEW(e->arena, syn_node);
-        *p = (syn_node){.op = LOOM_OP_PARAM, .type = types[i], .aux = i, .span = body->span, .id = LOOM_NONE};
-        body->params[i] = p;
-    }
+    for (uint32_t i = 0; i < n_params; i++) body->params[i] = param(e, body, types[i], i);
     e->body = body;
     return body;
+}
+
+syn_node *loom_syn_add_param(syn_elab *e, syn_body *body, syn_ty *type) {
+    uint32_t n = body->n_params;
+    syn_node **params = LOOM_NEW_ARRAY(e->arena, syn_node *, (size_t)n + 1);
+    if (n) memcpy(params, body->params, n * sizeof *params);
+    params[n] = param(e, body, type, n);
+    body->params = params;
+    body->n_params = n + 1;
+    return params[n];
 }
 
 void loom_syn_close(syn_elab *e, syn_body *body, syn_node *result) {

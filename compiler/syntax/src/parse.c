@@ -329,6 +329,7 @@ void loom_syn_parse(syn_context *c, const syn_tokens *tokens, bool prelude, syn_
         p->decl_from = p->at;
         p->nesting = 0;
         p->refutable = false;
+        p->unknown = NULL;
         p->declaring = NULL;
         p->declared = false;
         if (setjmp(p->recover) == 0) {

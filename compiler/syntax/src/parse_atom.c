@@ -65,9 +65,17 @@ static syn_exp *right_section(syn_parser *p, uint32_t first) {
     return loom_syn_finish(p, e, first);
 }
 
+syn_name *loom_syn_qualifier(syn_parser *p) {
+    if (!loom_syn_is(p, T_NAME) || loom_syn_ahead(p, 1)->kind != T_DOT) return NULL;
+    syn_name *name = loom_syn_next(p)->name;
+    loom_syn_next(p);
+    return name;
+}
+
 static syn_exp *backtick_section(syn_parser *p, uint32_t first) {
     loom_syn_next(p);
     syn_exp *e = loom_syn_new_exp(p, E_RIGHT, first);
+    e->qualifier = loom_syn_qualifier(p);
     e->name = loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a function's name", "as in (`f` x)")->name;
     e->flag = true;
     loom_syn_expect(p, LOOM_W_CLOSING, T_BACKTICK, "the closing backtick", NULL);

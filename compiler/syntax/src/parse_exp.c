@@ -120,19 +120,31 @@ static void parse_path(syn_parser *p, syn_exp *e) {
     e->n_names = (uint32_t)names.count;
 }
 
+/* Where in a value an update is made: `[i]`, `x.y`, `[i].x[j]`. Each step but the first lies in `c` of the one before.
+ */
+static syn_exp *parse_steps(syn_parser *p, uint32_t first) {
+    bool index = loom_syn_is(p, T_LBRACKET);
+    syn_exp *step = loom_syn_new_exp(p, index ? E_UPDATE : E_UPDATE_FIELD, first);
+    step->name_span = loom_syn_now(p)->span;
+    if (index) {
+        loom_syn_parse_index(p, step);
+    } else {
+        parse_path(p, step);
+    }
+    if (!loom_syn_is(p, T_LBRACKET) && !loom_syn_take(p, T_DOT)) return step;
+    loom_syn_enter(p);
+    uint32_t next = p->at;
+    step->c = loom_syn_finish(p, parse_steps(p, next), next);
+    loom_syn_leave(p);
+    return step;
+}
+
 static syn_exp *parse_with(syn_parser *p) {
     uint32_t first = p->at;
     syn_exp *e = parse_operators(p);
     while (loom_syn_take(p, T_WITH)) {
-        bool index = loom_syn_is(p, T_LBRACKET);
-        syn_exp *update = loom_syn_new_exp(p, index ? E_UPDATE : E_UPDATE_FIELD, first);
+        syn_exp *update = parse_steps(p, first);
         update->a = e;
-        update->name_span = loom_syn_now(p)->span;
-        if (index) {
-            loom_syn_parse_index(p, update);
-        } else {
-            parse_path(p, update);
-        }
         loom_syn_expect(p, LOOM_W_EQUALS, T_EQUALS, "`=` and the new value", "as in `xs with [i] = v`");
         update->b = parse_operators(p);
         e = loom_syn_finish(p, update, first);
@@ -148,10 +160,12 @@ static syn_exp *parse_backticks(syn_parser *p) {
     syn_exp *e = parse_with(p);
     while (loom_syn_is(p, T_BACKTICK)) {
         loom_syn_next(p);
+        syn_name *qualifier = loom_syn_qualifier(p);
         const syn_token *name = loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a function's name", "as in x `f` y");
         loom_syn_expect(p, LOOM_W_CLOSING, T_BACKTICK, "the closing backtick", NULL);
         syn_exp *right = parse_with(p);
         e = binary(p, name, e, right, first);
+        e->qualifier = qualifier;
         e->flag = true;
         loom_syn_extent(p, first, X_BINARY);
     }
@@ -230,16 +244,15 @@ static syn_exp *let_function(syn_parser *p, uint32_t first) {
     return e;
 }
 
-/* `let xs[i] = v` is `let xs = xs with [i] = v`. */
+/* `let xs[i] = v` is `let xs = xs with [i] = v`, `let r.x = v` is `let r = r with x = v`. */
 static syn_exp *let_update(syn_parser *p, uint32_t first) {
     syn_exp *e = loom_syn_new_exp(p, E_LET, first);
     uint32_t at = p->at;
     e->pat = loom_syn_pattern_atom(p);
-    syn_exp *update = loom_syn_new_exp(p, E_UPDATE, at);
+    (void)loom_syn_take(p, T_DOT);
+    syn_exp *update = parse_steps(p, at);
     update->a = loom_syn_new_exp(p, E_NAME, at);
     update->a->name = e->pat->name;
-    update->name_span = loom_syn_now(p)->span;
-    loom_syn_parse_index(p, update);
     loom_syn_expect(p, LOOM_W_EQUALS, T_EQUALS, "`=` and the new value", NULL);
     update->b = loom_syn_exp(p);
     e->a = loom_syn_finish(p, update, at);
@@ -276,8 +289,9 @@ syn_exp *loom_syn_parse_let(syn_parser *p) {
         uint32_t first = p->at;
         loom_syn_next(p);
         loom_syn_skip_attributes(p);
+        const syn_token *after = loom_syn_ahead(p, 1);
         bool update =
-            loom_syn_is(p, T_NAME) && loom_syn_ahead(p, 1)->kind == T_LBRACKET && !loom_syn_ahead(p, 1)->space_before;
+            loom_syn_is(p, T_NAME) && (after->kind == T_DOT || (after->kind == T_LBRACKET && !after->space_before));
         syn_exp *e = update               ? let_update(p, first)
                      : is_let_function(p) ? let_function(p, first)
                                           : let_pattern(p, first);

@@ -29,13 +29,41 @@ static syn_te *type_with(syn_parser *p, syn_te *t, syn_te *item, uint32_t first)
     return finish_type(p, t, first);
 }
 
-/* `[d]`; NULL for `[]`. */
+/* Does a size mention one that nobody knows? */
+static bool mentions_unknown(const syn_parser *p, const syn_exp *dim) {
+    if (!dim) return false;
+    if (dim->kind == E_BINARY) return mentions_unknown(p, dim->a) || mentions_unknown(p, dim->b);
+    for (const syn_unknown_size *u = p->unknown; u && dim->kind == E_NAME; u = u->outer) {
+        if (u->name == dim->name) return true;
+    }
+    return false;
+}
+
+/* `[d]`; NULL for `[]`, and for a size that nobody knows. */
 static syn_exp *parse_dim(syn_parser *p) {
     loom_syn_expect(p, LOOM_W_EXPECTED, T_LBRACKET, "`[`", NULL);
     syn_exp *dim = loom_syn_is(p, T_RBRACKET) ? NULL : loom_syn_exp(p);
     loom_syn_expect(p, LOOM_W_CLOSING, T_RBRACKET, "`]` after the size",
                     "a size is a name, a number, or + - * of those");
-    return dim;
+    return mentions_unknown(p, dim) ? NULL : dim;
+}
+
+/* `?[k][m].t`: t, in which nothing is claimed of k and m. */
+static syn_te *parse_unknown_sizes(syn_parser *p) {
+    const syn_unknown_size *outer = p->unknown;
+    loom_syn_next(p);
+    do {
+        loom_syn_expect(p, LOOM_W_EXPECTED, T_LBRACKET, "`[` and the name of a size", "as in `?[k].[k]f32`");
+        syn_unknown_size *size = LOOM_NEW(p->c->arena, syn_unknown_size);
+        size->name = loom_syn_expect(p, LOOM_W_EXPECTED, T_NAME, "a size's name", "as in `?[k].[k]f32`")->name;
+        size->outer = p->unknown;
+        p->unknown = size;
+        loom_syn_expect(p, LOOM_W_CLOSING, T_RBRACKET, "`]`", NULL);
+    } while (loom_syn_is(p, T_LBRACKET));
+    loom_syn_expect(p, LOOM_W_EXPECTED, T_DOT, "`.` and a type", "as in `?[k].[k]f32`");
+    syn_te *t = loom_syn_type_atom(p);
+    p->unknown = outer;
+    return t;
 }
 
 static syn_te *parse_array_type(syn_parser *p) {
@@ -146,6 +174,7 @@ syn_te *loom_syn_type_atom(syn_parser *p) {
     case T_LPAR: t = parse_parenthesised_type(p); break;
     case T_LBRACE: t = parse_record_type(p); break;
     case T_LBRACKET: t = parse_array_type(p); break;
+    case T_QUESTION: t = parse_unknown_sizes(p); break;
     default: loom_syn_fail_here(p, LOOM_W_TYPE, "a type", "such as f32, [n]f32, (f32, i64), {x: f32} or seq f32");
     }
     loom_syn_leave(p);

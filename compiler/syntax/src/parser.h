@@ -10,6 +10,12 @@
 #include "ast.h"
 #include <setjmp.h>
 
+/* A size that `?[k].` before a type names: nobody knows it, so it claims nothing. */
+typedef struct syn_unknown_size {
+    const syn_name *name;
+    const struct syn_unknown_size *outer;
+} syn_unknown_size;
+
 typedef struct syn_parser {
     syn_context *c;
     const syn_tokens *tokens;
@@ -19,8 +25,9 @@ typedef struct syn_parser {
     uint32_t decl_from;         /* first token of the present declaration */
     const syn_token *declaring; /* name of the present declaration, once it was read */
     syn_decl_kind declaring_kind;
-    bool declared;  /* it is in the list */
-    bool refutable; /* the pattern to come may have literals in it: that of a `case` */
+    bool declared;                   /* it is in the list */
+    const syn_unknown_size *unknown; /* of the type that is being read, innermost first */
+    bool refutable;                  /* the pattern to come may have literals in it: that of a `case` */
     jmp_buf recover;
     syn_decls *decls;
     syn_layout *layout;

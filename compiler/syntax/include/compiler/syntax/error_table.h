@@ -207,9 +207,10 @@
       "entry main (x: f64) (n: i64) = [x, n]\n", \
       "entry main (x: f64) (n: i64) = [x, f64 n]\n") \
     X(INDEX_TYPE, 408, TYPE, "a size or index that is not an i64", \
-      "Indices, bounds of slices, and the bounds of loops that count are of type i64, whatever the array.", \
-      "entry main (xs: []f64) (i: i32) = xs[i]\n", \
-      "entry main (xs: []f64) (i: i32) = xs[i64 i]\n") \
+      "Sizes and bounds of slices are of type i64, whatever the array. An index, and the bound of a loop that counts, may be " \
+      "of a shorter type too: an index i8, i16 or i32, a bound any integer.", \
+      "entry main (xs: []f64) (n: i32) = xs[:n]\n", \
+      "entry main (xs: []f64) (n: i32) = xs[:i64 n]\n") \
     X(INDEX_DEPTH, 409, TYPE, "more indices than levels", \
       "xs[i, j] takes an element of an array of arrays. What is indexed here is no array, or is nested less deep.", \
       "entry main (xs: []f64) = xs[0, 1]\n", \
