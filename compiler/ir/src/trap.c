@@ -58,8 +58,8 @@ static const char *count_format(const loom_node *n) {
 }
 
 static loom_trap_text slice_text(loom_trap trap, bool down) {
-    const char *hint =
-        down ? "with a negative step, expected -1 <= to <= from < length" : "expected 0 <= from <= to <= length";
+    const char *hint = down ? "with a negative step, expected -1 <= to <= from < length; what is not is out of bounds"
+                            : "expected 0 <= from <= to <= length; what is not is out of bounds";
     if (trap == LOOM_TRAP_SLICE_ORDER) return (loom_trap_text){LOOM_TRAP_CODE_SLICE, "slice from {a} to {b}", hint};
     return (loom_trap_text){
         LOOM_TRAP_CODE_SLICE,
@@ -78,7 +78,8 @@ static loom_trap_text assertion_text(loom_arena *arena, const loom_node *n) {
     case LOOM_ASSERT_UPDATE:
         return (loom_trap_text){LOOM_TRAP_CODE_UPDATE,
                                 "an update of a slice that is not inside its array, or by another number of values",
-                                "`xs with [from:to] = ys` takes to - from values, 0 <= from <= to <= length xs"};
+                                "`xs with [from:to] = ys` takes to - from values, 0 <= from <= to <= length xs; what "
+                                "is not is out of bounds"};
     case LOOM_ASSERT_GROUPS:
     case LOOM_ASSERT_GROUPS_MAP:
         return (loom_trap_text){LOOM_TRAP_CODE_GROUPS,
@@ -103,8 +104,9 @@ static loom_trap_text describe(loom_arena *arena, const loom_program *p, const l
     case LOOM_TRAP_INDEX:
         return (loom_trap_text){LOOM_TRAP_CODE_INDEX, "index {a} is outside an array of length {b}",
                                 n->op == LOOM_OP_GATHER
-                                    ? "indices go from 0 to the length - 1; `backpermute` leaves what is outside"
-                                    : "indices go from 0 to the length - 1"};
+                                    ? "indices go from 0 to the length - 1, others are out of bounds; `backpermute` "
+                                      "leaves what is outside"
+                                    : "indices go from 0 to the length - 1, others are out of bounds"};
     case LOOM_TRAP_CLAIM:
         return (loom_trap_text){LOOM_TRAP_CODE_CLAIM, claim_format(arena, p, n, detail),
                                 "level 0 is the outermost; leave the size out of the type to claim nothing"};
@@ -115,7 +117,9 @@ static loom_trap_text describe(loom_arena *arena, const loom_program *p, const l
     case LOOM_TRAP_LENGTHS: return lengths_that_differ(n);
     case LOOM_TRAP_SLICE_ORDER:
     case LOOM_TRAP_SLICE_END: return slice_text(trap, detail != 0);
-    case LOOM_TRAP_SLICE_STEP: return (loom_trap_text){LOOM_TRAP_CODE_SLICE, "a slice with step 0", NULL};
+    case LOOM_TRAP_SLICE_STEP:
+        return (loom_trap_text){LOOM_TRAP_CODE_SLICE, "a slice with step 0",
+                                "a step goes up or down; what does neither is out of bounds"};
     case LOOM_TRAP_UNFLATTEN:
         return (loom_trap_text){LOOM_TRAP_CODE_UNFLATTEN,
                                 n->aux ? "reshape to {a} elements, but the array has {b}"

@@ -368,18 +368,10 @@ static bool known_parameters(syn_elab *e, const syn_decl *decl, const syn_body *
     return known;
 }
 
-/* Is any parameter written with its type? */
-static bool any_typed(const syn_function *f) {
-    for (uint32_t i = 0; i < f->n_params; i++) {
-        if (f->params[i]->kind == P_TYPED) return true;
-    }
-    return false;
-}
-
-/* An entry that says nothing of types may be a function of more than it names, as `entry f = map g`: what is missing
- * become parameters, whose types the body decides. Where types are written, an argument has been forgotten. */
+/* An entry may be a function of more than it names, as `entry f = map g`: what is missing become parameters, whose
+ * types the body decides. */
 static syn_value *complete_entry(syn_elab *e, const syn_decl *decl, syn_body *body, syn_value *v) {
-    while (!any_typed(decl->function) && loom_syn_arity(e, v) > 0) {
+    while (loom_syn_arity(e, v) > 0) {
         syn_value *next = loom_syn_node_value(e, loom_syn_add_param(e, body, loom_syn_ty_var(e, 0)));
         v = loom_syn_apply(e, v, 1, &next, decl->span);
     }

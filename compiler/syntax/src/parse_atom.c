@@ -340,11 +340,13 @@ static syn_exp *parse_atom(syn_parser *p) {
 static syn_exp *parse_application(syn_parser *p) {
     uint32_t first = p->at;
     syn_exp *f = parse_atom(p);
-    if (!starts_atom(p)) return f;
+    if (!starts_atom(p) && !loom_syn_is(p, T_BACKSLASH)) return f;
     syn_exp *e = loom_syn_new_exp(p, E_APPLY, first);
     e->a = f;
     LOOM_VEC(syn_exp *) items = {0};
     while (starts_atom(p)) LOOM_PUSH(p->c->arena, items, parse_atom(p));
+    /* `map \x -> ...`: the last argument needs no parentheses, since a function goes as far as it can. */
+    if (loom_syn_is(p, T_BACKSLASH)) LOOM_PUSH(p->c->arena, items, loom_syn_parse_lambda(p));
     e->items = items.at;
     e->n_items = (uint32_t)items.count;
     loom_syn_extent(p, first, X_APPLY);

@@ -21,3 +21,10 @@ entry rank_sums = map (map f64.sum) >-> map f64.sum
 entry pick = map2 (\n xs -> (replicate n xs |> map i32.sum)[0] + xs[0] * i32.i64 (n / 3 - 1) - (if n == 1 then 2 else -3))
 entry window xs = map3 (\x from to -> i64.sum (map (+ x) xs[from:to]))
 entry grown xs = map (+ 1) xs
+
+-- The last argument without parentheses, where others have types.
+-- ==
+-- entry: last_places
+-- input { [0i64, 2, 1, 3] [7i32, 8, 9, 6] [1i64, 3, 4] [1i64, 2, 4] } output { [7i32, 8, 6] }
+-- input { [0i64, 2] [7i32, 8] [3i64] [3i64] } error: out of bounds
+entry last_places (is: []i64) vs = map2 \n m -> last (scatter (replicate n 0i32) is[:m] (take m vs))

@@ -237,10 +237,10 @@
       "entry main (xs: []f64) (ys: []f64) = zip_with (\\x y -> x + y) xs ys\n") \
     X(FUNCTION_AS_VALUE, 414, TYPE, "a function where data must stand", \
       "Functions may be parameters and results of a `def` and be named by `let`; they are specialised away. They are " \
-      "never elements of arrays or parts of types, loop state, or results of `if` or of an entry. Often an argument is " \
-      "missing, and what remains is a function of it.", \
-      "entry main (x: f64) = max x\n", \
-      "entry main (x: f64) = max x 0\n") \
+      "never elements of arrays or parts of types, loop state, or results of `if`. Often an argument is missing, and what " \
+      "remains is a function of it.", \
+      "entry main (x: f64) : f64 = max x\n", \
+      "entry main (x: f64) : f64 = max x 0\n") \
     X(FUNCTION_NEEDED, 415, TYPE, "a function is needed", \
       "The parameter has the type of a function, and the argument is a value.", \
       "def twice (f: f64 -> f64) (x: f64) = f (f x)\nentry main (x: f64) = twice x x\n", \
