@@ -84,9 +84,11 @@ static bool is_interrupted(const tester *t) {
 
 /* ---- expected errors ---- */
 
-/* Of messages and hints: paths and text of programs are not what is expected. */
+/* Of messages and hints: paths and text of programs are not what is expected. Futhark writes `Error: ` before a message. */
 static bool fits_status(const loom_testing_regex *regex, const loom_status *status) {
-    bool fits = loom_testing_fits(regex, loom_status_message(status));
+    char *message = loom_xprintf("Error: %s", loom_status_message(status));
+    bool fits = loom_testing_fits(regex, loom_status_message(status)) || loom_testing_fits(regex, message);
+    free(message);
     for (size_t i = 0; i < loom_status_notes(status) && !fits; i++) {
         fits = loom_testing_fits(regex, loom_status_note_at(status, i));
     }

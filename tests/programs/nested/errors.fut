@@ -3,7 +3,7 @@
 -- entry: index
 -- input { [2i64, 3i64] [5, 6, 7] } output { [6, 7] }
 -- input { [2i64, 4i64] [5, 6, 7] } error: index
--- input { [0i64] [5] } error: index
+-- input { [0i64] [5] } error: Error: index -1 is outside
 entry index [n][m] (ks: [n]i64) (xs: [m]i32) : [n]i32 = map (\k -> last (map (\i -> xs[i]) (iota k))) ks
 
 -- ==
