@@ -12,6 +12,7 @@ static const syn_builtin builtins[] = {
     {"map4", 5, 4, loom_syn_op_map},
     {"map5", 6, 5, loom_syn_op_map},
     {"zip_with", -1, 0, loom_syn_op_map},
+    {"flatmap", -1, 0, loom_syn_op_flatmap},
     {"zip", 2, 2, loom_syn_op_zip},
     {"zip2", 2, 2, loom_syn_op_zip},
     {"zip3", 3, 3, loom_syn_op_zip},

@@ -125,6 +125,37 @@ syn_node *loom_syn_op_unzip(const syn_call *c) {
     return loom_syn_node1(e, LOOM_OP_UNZIP, type, array, c->span);
 }
 
+/* flatmap f xs: the arrays that f makes, one behind the other, with their lengths, flags and offsets before them (the
+ * prelude finds those); of an f that makes a tuple its other components follow, as arrays. */
+syn_node *loom_syn_op_flatmap(const syn_call *c) {
+    syn_elab *e = c->e;
+    syn_node *made = loom_syn_op_map(c);
+    if (loom_syn_is_poison(made->type)) return made;
+    syn_ty *element = loom_syn_ty(loom_syn_ty(made->type)->element);
+    bool tuple = element->kind == TY_TUPLE && !element->shape && element->n > 0;
+    uint32_t others = tuple ? element->n - 1 : 0;
+    syn_node *columns = made, *rows = made;
+    if (tuple) {
+        syn_call unzip = *c;
+        unzip.n = 1;
+        unzip.variant = element->n;
+        unzip.args = LOOM_NEW_ARRAY(e->arena, syn_value *, 1);
+        unzip.args[0] = loom_syn_node_value(e, made);
+        columns = loom_syn_op_unzip(&unzip);
+        rows = loom_syn_project(e, columns, 0, c->span);
+    }
+    syn_value *joined = loom_syn_call_named(e, "join_rows", 1, &rows, c->span);
+    syn_node *parts = loom_syn_need_node(e, joined, c->span, "a result");
+    if (loom_syn_is_poison(parts->type) || others == 0) return parts;
+    enum {
+        JOINED = 4
+    };
+    syn_node **all = LOOM_NEW_ARRAY(e->arena, syn_node *, (size_t)JOINED + others);
+    for (uint32_t i = 0; i < JOINED; i++) all[i] = loom_syn_project(e, parts, i, c->span);
+    for (uint32_t i = 0; i < others; i++) all[JOINED + i] = loom_syn_project(e, columns, i + 1, c->span);
+    return loom_syn_tuple(e, JOINED + others, all, c->span);
+}
+
 /* ---- making arrays ---- */
 
 syn_node *loom_syn_op_iota(const syn_call *c) {

@@ -32,6 +32,7 @@ static inline syn_node *loom_syn_op_poison(const syn_call *c) {
 
 #define X(name) syn_node *loom_syn_op_##name(const syn_call *c);
 X(map)
+X(flatmap)
 X(zip)
 X(unzip)
 X(iota)
