@@ -298,7 +298,7 @@ static loom_status *keep_part(live *l, loom_value *elements) {
 
 /* Elements that make a stretch: by the size of some. */
 static loom_status *stretch_elements(loom_source *whole, int64_t *n) {
-    int64_t some = whole->n_elements < 8 ? whole->n_elements : 8;
+    int64_t first = whole->n_segments ? whole->segment_first[1] : 0, some = first < 8 ? first : 8;
     uint64_t bytes = 1;
     loom_value *value;
     LOOM_TRY(loom_source_read(whole, 0, some, &value));
