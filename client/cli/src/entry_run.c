@@ -32,6 +32,7 @@ static loom_status *check_selection(cli_entry_run *r) {
 
 loom_status *cli_entry_prepare(cli_entry_run *r, const char **paths, int n) {
     LOOM_TRY(check_selection(r));
+    LOOM_TRY(loom_force_parse(r->force, &r->forced));
     LOOM_TRY(cli_load(paths, n, &r->program));
     LOOM_TRY(loom_client_entry(r->program, r->entry, &r->function));
     LOOM_TRY(loom_client_outputs_create(r->program->program, r->function, &r->outputs, &r->out));
@@ -101,6 +102,7 @@ loom_status *cli_entry_submit(const cli_entry_run *r, loom_session *session, loo
                                 .arguments = r->binding->arguments,
                                 .sources = r->binding->sources,
                                 .block = r->block,
+                                .force = r->forced,
                                 .timeout = r->timeout,
                                 .progress = cli_progress_update,
                                 .context = &progress};

@@ -349,6 +349,8 @@ static loom_status *submit(loom_session *s, loom_arena *arena, const loom_job_de
     wire.name = loom_arena_printf(arena, "%.*s", (int)LOOM_MAX_NAME, d->name ? d->name : wire.entry);
     wire.serve = s->serve_endpoint;
     wire.debug = d->debug;
+    wire.has_force = d->force != 0;
+    wire.force = d->force;
     double before = loom_seconds();
     LOOM_TRY(describe_params(s, arena, d, &wire));
     loom_packet *packet;

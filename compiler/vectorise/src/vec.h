@@ -220,6 +220,15 @@ typedef struct target {
     bool done;
 } target;
 
+/* What tests choose (compiler/ir/force.h). */
+static inline bool vec_forces(const vec *v, uint32_t force) {
+    return (v->request->force & force) != 0;
+}
+/* The largest known extent or number of turns that becomes a constant. */
+static inline int64_t vec_most_constant(const vec *v) {
+    return vec_forces(v, LOOM_FORCE_SYMBOLIC) ? -1 : SPECIALISE;
+}
+
 /* table.c */
 mark vec_mark_here(const vec *v);
 void vec_roll_back(vec *v, mark m);

@@ -41,6 +41,7 @@ typedef struct loom_compile_request {
     bool debug;         /* checkers after each pass */
     uint64_t memory;    /* GRAPH: bytes a worker may use, see loom_stage_request; 0: not limited */
     uint64_t traversal; /* GRAPH: bytes of all streams, see loom_stage_request; 0: not known */
+    uint32_t force;     /* LOOM_FORCE_*, what tests choose in place of the compiler */
 } loom_compile_request;
 
 typedef struct loom_compile_reply {
