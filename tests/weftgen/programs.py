@@ -34,6 +34,7 @@ class Maker:
     def __init__(self, r):
         self.r = r
         self.risky, self.irregular = r.random() < 0.2, r.random() < 0.06
+        self.small = r.random() < 0.5  # one thing at a time, and many programs in an hour
         palette = r.sample(["i32", "i64", "f32", "f64"], 2) + r.sample(SCALARS, 2) + ([r.choice(COMPLEX)] if r.random() < 0.3 else [])
         self.exact = r.random() < 0.3  # nothing rounds in another order: results must agree to the last bit
         self.base = ["n", "m"] + r.choice([[], ["3"], ["2"], ["k"], ["4", "1"]])
@@ -70,7 +71,7 @@ class Maker:
                 g.defs.append(("f%d" % i, list(params.values()), t))
 
     def expr(self, t, depth=None, exact=False, budget=40, **bound):
-        self.gen.budget = budget
+        self.gen.budget = min(budget, 12) if self.small else budget
         env = dict(self.env, **bound)
         return self.gen.expr(t, Ctx(env, self.r.randint(2, 5) if depth is None else depth, exact or self.exact, inside=bool(bound)))
 
@@ -92,7 +93,7 @@ class Maker:
     def array_program(self):
         self.parameters()
         self.definitions()
-        outs = [self.expr(self.gen.some_type() if self.r.random() < 0.55 else self.gen.large_type()) for _ in range(self.r.choice([1, 2, 3, 4]))]
+        outs = [self.expr(self.gen.some_type() if self.r.random() < 0.55 else self.gen.large_type()) for _ in range(1 if self.small else self.r.choice([1, 2, 3, 4]))]
         return Program(self.params, {}, self.defs, [], outs, self.sizes())
 
     # ---- streams ----
@@ -120,18 +121,18 @@ class Maker:
             text, u = r.choice([a for a in arrays if a[1].element.array and r.random() < 0.7] or arrays)
             self.pool.append(("(rows %s)" % text, u.element, True, "array " + u.dim))
             self.divide(text, u)
-        for _ in range(r.choice([0, 1, 1, 2, 3])):
+        for _ in range(r.choice([0, 1]) if self.small else r.choice([0, 1, 1, 2, 3])):
             self.derive()
         if r.random() < 0.1:
             text, t, _, _ = r.choice(self.pool)
             sizes = self.sizes()
             if not any(d == "" for d in t.dims()):
                 return Program(self.params, self.streams, self.defs, self.lets, [E(Seq(t), text)], sizes)
-        for _ in range(r.choice([1, 2, 2, 3, 4])):
+        for _ in range(1 if self.small else r.choice([1, 2, 2, 3, 4])):
             self.consume()
         results = [n for n, _ in self.lets if n.startswith("r")]
         outs = [E(self.env[n][0], n) for n in r.sample(results, min(len(results), r.choice([1, 2, 3])))]
-        for _ in range(r.choice([0, 1, 1])):
+        for _ in range(int(not outs) if self.small else r.choice([0, 1, 1])):
             outs.append(self.expr(g.some_type() if r.random() < 0.55 else g.large_type(), depth=r.randint(1, 3)))
         return Program(self.params, self.streams, self.defs, self.lets, outs, self.sizes())
 

@@ -103,6 +103,7 @@ loom_status *cli_entry_submit(const cli_entry_run *r, loom_session *session, loo
                                 .sources = r->binding->sources,
                                 .block = r->block,
                                 .force = r->forced,
+                                .debug = r->forced != 0,
                                 .timeout = r->timeout,
                                 .progress = cli_progress_update,
                                 .context = &progress};

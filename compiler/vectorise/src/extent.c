@@ -229,15 +229,12 @@ extent vec_count_extent(vec *v, const leaf *x) {
     return e;
 }
 
-/* Forced: lengths of its own for each row, though all are the same. */
+/* Forced: lengths of its own for each row, though all are the same. Of the innermost level: a loop may know nothing of
+ * those further out. */
 static bool spread_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
-    uint64_t mask = 0;
+    uint64_t mask = vec_close_mask(v, UINT64_C(1) << (v->depth - 1));
     op_axes axes;
     loom_lvalue_id lengths;
-    for (uint32_t i = 0; i < v->depth; i++) {
-        if (!v->levels[i].hidden) mask |= UINT64_C(1) << i;
-    }
-    mask = vec_close_mask(v, mask);
     if (!vec_copy_value(v, n, x, mask, &lengths) || !vec_value_axes(v, n, mask, 0, NULL, &axes)) return false;
     leaf over = vec_result_leaf(v, lengths, &axes, 0, NULL);
     *e = vec_segments(v, &over);
