@@ -27,7 +27,7 @@ class Arrays:
         if e.array:
             rules += [(0.8, self.f_update_column), (1, self.a_transpose), (1, self.a_unflatten), (1.5, self.a_generate_2d), (0.7, self.a_stencil_2d), (0.4, self.f_unflatten_one), (0.5, self.a_backpermute_2d), (1, self.a_permute_2d)]
         if e.array and e.element.array:
-            rules += [(2, self.f_permute_3d), (3, self.f_stencil_3d), (2, self.a_unflatten_3d)]
+            rules += [(2, self.f_permute_3d), (3, self.f_stencil_3d), (4, self.a_unflatten_3d)]
         leaf = e
         while leaf.array:
             leaf = leaf.element
@@ -45,7 +45,8 @@ class Arrays:
             names = [self.name() for _ in u.fields]
             return "(%s)" % ", ".join(names), c.bind(**{n: (f, exact) for n, f in zip(names, u.fields)})
         x = self.name()
-        return x, c.bind(**{x: (u, exact)})
+        unique = "*" if u.array and self.r.random() < 0.4 else ""
+        return "(%s: %s%s)" % (x, unique, u.text) if self.r.random() < 0.25 else x, c.bind(**{x: (u, exact)})
 
     def a_map(self, t, c):
         r = self.r

@@ -65,6 +65,22 @@ class Case:
                 return why
         return None if self.want is not None else "skip fails: " + said[-300:]
 
+    def check_passes(self, farm):
+        """None where the passes of the compiler make what their checkers find well formed, whatever is forced and assumed of rows."""
+        words = self.write(farm.folder)[:1]
+        self.forced = self.forced_interpreted = 0
+        for i, force in enumerate([""] + self.forces):
+            code, said = farm.call(["explain", *words, "--stage", "schedule"] + ["--irregular"] * (i % 2) + (["--force", force] if force else []))
+            if re.search(r"p\.weft:\d+:\d+: error", said):
+                return "skip ill-typed " + said
+            if code:
+                return "explain exits %d, %s: %s" % (code, force or "nothing forced", said[-600:])
+            self.forced += bool(force)
+            self.forced_interpreted += bool(force) and "interpreted" in said
+            if not force:
+                self.remarks.update(re.findall(r".*interpreted.*", said))
+        return None
+
     def runs(self):
         yield from ((block, "") for block in self.blocks)
         yield from ((self.blocks[i % len(self.blocks)], force) for i, force in enumerate(self.forces))

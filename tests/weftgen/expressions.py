@@ -141,7 +141,7 @@ class Gen(Arrays, Forms):
         own = self.scalar_rules(t) if t.scalar else self.array_rules(t) if t.array else [(5, self.tuple_literal)]
         rules = own + [(1.5, self.r_leaf), (1, self.r_if), (0.4, self.r_match), (0.9, self.r_let), (0.6, self.r_for), (0.4, self.r_while),
                        (0.8, self.r_index), (1.2, self.r_fold), (0.4, self.r_project), (0.3, self.r_assert),
-                       (0.5, self.r_call), (0.4, self.r_over), (0.2, self.r_scan_total), (0.3, self.f_end), (0.3, self.f_fold_left), (0.4, self.f_record),
+                       (0.5, self.r_call), (0.4, self.r_over), (0.2, self.r_scan_total), (0.2, self.r_attribute), (0.3, self.f_end), (0.3, self.f_fold_left), (0.4, self.f_record),
                        (0.3, self.f_iterate)]
         for _ in range(4):
             rule = self.r.choices([f for _, f in rules], [w * self.liking(f) for w, f in rules])[0]
@@ -176,7 +176,8 @@ class Gen(Arrays, Forms):
             names = [self.name() for _ in u.fields]
             inner = c.bind(**{n: (f, c.exact) for n, f in zip(names, u.fields)})
             return E(t, "(let (%s) = " % ", ".join(names), self.expr(u, c.down()), " in ", self.expr(t, inner.down()), ")")
-        return E(t, "(let %s = " % x, self.expr(u, c.down()), " in ", self.expr(t, c.bind(**{x: (u, c.exact)}).down()), ")")
+        claim = ": %s" % u.text if self.r.random() < 0.2 else ""
+        return E(t, "(let %s%s = " % (x, claim), self.expr(u, c.down()), " in ", self.expr(t, c.bind(**{x: (u, c.exact)}).down()), ")")
 
     def r_for(self, t, c):
         if c.inside and t.array and self.r.random() < 0.7:
@@ -246,6 +247,9 @@ class Gen(Arrays, Forms):
     def r_scan_total(self, t, c):
         op = self.operator(t, c.exact)
         return op and E(t, "(scan_total %s %s " % (op.section, op.neutral), self.expr(A(self.dim(), t), c.down()), ").1")
+
+    def r_attribute(self, t, c):
+        return E(t, "(#[%s] " % self.r.choice(["unroll", "inline", "sequential"]), self.expr(t, c.down()), ")")
 
     def r_project(self, t, c):
         other = self.some_type(1)

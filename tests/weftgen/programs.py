@@ -116,9 +116,9 @@ class Maker:
             self.pool.append(("s%d" % i, t, True, source))
             self.rows["s%d" % i] = self.rows[source]
         g.dims = dims
-        if r.random() < 0.2:
+        if r.random() < 0.3:
             arrays = list(g.variables(Ctx(self.env, 1), lambda u: u.array))
-            text, u = r.choice([a for a in arrays if a[1].element.array and r.random() < 0.7] or arrays)
+            text, u = r.choice([a for a in arrays if a[1].element.array and r.random() < 0.9] or arrays)
             self.pool.append(("(rows %s)" % text, u.element, True, "array " + u.dim))
             self.divide(text, u)
         for _ in range(r.choice([0, 1]) if self.small else r.choice([0, 1, 1, 2, 3])):
@@ -141,7 +141,7 @@ class Maker:
         if u.element.array and self.r.random() < 0.8:
             columns = "(rows (transpose %s))" % text
             made = [(columns, A(u.dim, u.element.element), True, "columns of " + text), ("(rows (flatten %s))" % text, u.element.element, True, "elements of " + text)]
-            self.pool += made * 2
+            self.pool += made * 3
         if self.r.random() < 0.3:
             self.pool.append(("(rows [%s])" % text, u, True, "all of " + text))
 
