@@ -229,10 +229,10 @@ extent vec_count_extent(vec *v, const leaf *x) {
     return e;
 }
 
-/* Forced: lengths of its own for each row, though all are the same. Of the innermost level: a loop may know nothing of
- * those further out. */
+/* Forced: lengths of its own for each row, though all are the same. Of the innermost level that is one of the present
+ * part's: a loop knows nothing of what it has nothing to do with. */
 static bool spread_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
-    uint64_t mask = vec_close_mask(v, UINT64_C(1) << (v->depth - 1));
+    uint64_t mask = vec_close_mask(v, UINT64_C(1) << (v->mapped - 1));
     op_axes axes;
     loom_lvalue_id lengths;
     if (!vec_copy_value(v, n, x, mask, &lengths) || !vec_value_axes(v, n, mask, 0, NULL, &axes)) return false;
@@ -251,7 +251,7 @@ bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
         e->axis = loom_lifted_const_axis(v->l, c);
         return true;
     }
-    bool spread = vec_forces(v, LOOM_FORCE_IRREGULAR) && v->depth && !v->in_op;
+    bool spread = vec_forces(v, LOOM_FORCE_IRREGULAR) && v->mapped && !v->in_op;
     if (x->kind == LEAF_EXTENT) {
         e->axis = x->id;
         return v->l->axes[x->id].kind == LOOM_AXIS_CONST || !spread || spread_extent(v, n, x, e);

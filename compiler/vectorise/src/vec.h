@@ -180,6 +180,7 @@ typedef struct vec {
     loom_lifted *l;
     level levels[MAX_LEVELS];
     uint32_t depth;
+    uint32_t mapped; /* the innermost level of a map or generate in the present part, + 1; 0: none */
     bool in_op;
     bool elementwise; /* the body of an elementwise operator is being evaluated: only parameters and constants */
     const loom_lexpr_id *point; /* elementwise: the indices of the point */
@@ -456,8 +457,9 @@ typedef struct seen_extent {
     extent before, here;
 } seen_extent;
 typedef struct part {
-    uint64_t mask;  /* levels that `level` stands for */
-    uint32_t depth; /* of the context around */
+    uint64_t mask;   /* levels that `level` stands for */
+    uint32_t depth;  /* of the context around */
+    uint32_t mapped; /* likewise */
     uint32_t level;
     leaf index[MAX_LEVELS];       /* by level of the mask: its index at each point of the part */
     uint32_t renamed[MAX_LEVELS]; /* levels with rows that depend on those: the levels that stand for them */
