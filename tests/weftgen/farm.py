@@ -48,7 +48,7 @@ class Farm:
                 p.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def call(self, words, timeout=60):
+    def call(self, words, timeout=180):  # a machine may have much else to do
         """Exit status (negative: by a signal; 124: no end) and what was said."""
         p = subprocess.Popen([os.path.join(self.bin, "gridloom")] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True, errors="replace")
