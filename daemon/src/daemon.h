@@ -253,6 +253,7 @@ struct loom_job {
     char *name, *entry, *serve;
     loom_client *client; /* NULL once it is gone */
     bool debug, count_work, ending;
+    uint32_t force; /* LOOM_FORCE_* */
     double submitted;
     double compile_seconds, compile_began; /* in which something compiled for the job; since when something does */
     uint32_t n_compiling;                  /* at once */

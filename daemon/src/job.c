@@ -3,6 +3,7 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "compiler/ir/core.h"
+#include "compiler/ir/force.h"
 #include "daemon.h"
 #include "proto/value_codec.h"
 #include "proto/wire.h"
@@ -54,6 +55,7 @@ static loom_status *check_submission(const Wire__Submit *s) {
         return loom_error(LOOM_E_LIMIT, "an entry with %zu parameters, the limit is %d", s->n_arguments,
                           MAX_PARAMETERS);
     }
+    LOOM_TRY(loom_force_check(s->force));
     if (s->block == 0 || s->block > INT64_MAX) return loom_error(LOOM_E_PROTOCOL, "a block without elements");
     for (size_t i = 0; i < s->n_streams; i++) {
         const Wire__Stream *stream = s->streams[i];
@@ -116,6 +118,7 @@ void loom_job_submit(loom_daemon *d, loom_client *client, loom_incoming *in) {
     job->serve = loom_xstrdup(s->serve);
     job->debug = s->debug;
     job->count_work = s->count_work;
+    job->force = s->force;
     job->block = (int64_t)s->block;
     job->submitted = loom_seconds();
     job->arena = loom_arena_create(JOB_ARENA);

@@ -181,6 +181,7 @@ loom_status *loom_job_request_graph(loom_job *job) {
                                     .arguments = arguments,
                                     .cache = job->daemon->cache,
                                     .debug = job->debug,
+                                    .force = job->force,
                                     .memory = memory_of_workers(job->daemon),
                                     .traversal = traversal_bytes(job)};
     char *bytes;
@@ -357,7 +358,8 @@ static loom_status *request_stage(loom_job_plan *plan) {
                                     .target = plan->target,
                                     .cache = job->daemon->cache,
                                     .debug = job->debug,
-                                    .count_work = job->count_work};
+                                    .count_work = job->count_work,
+                                    .force = job->force};
     char *bytes;
     size_t size;
     if (!status) status = loom_compile_request_encode(&request, &bytes, &size);

@@ -171,6 +171,6 @@ generated_by() {
 
 # Compiled against interpreted, and what shape analysis claims against what happens.
 generated_programs() {
-    generated_by fuzz-weft "${LOOM_WEFT_SECONDS:-240}" 20 1200
+    generated_by fuzz-weft "${LOOM_WEFT_SECONDS:-480}" 20 1200
     generated_by claims "${LOOM_CLAIMS_SECONDS:-60}" 100 600
 }

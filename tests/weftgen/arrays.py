@@ -14,21 +14,25 @@ class Arrays:
         rules = [(4, self.a_map), (2, self.a_generate), (0.7, self.a_reverse), (0.7, self.a_rotate), (0.7, self.a_scan),
                  (1, self.a_slice), (0.7, self.a_gather), (0.7, self.a_backpermute), (1, self.a_permute), (0.4, self.a_update),
                  (0.4, self.a_replicate), (0.3, self.a_zip_index), (0.3, self.a_imap), (0.3, self.a_scatter), (0.3, self.a_claim),
-                 (0.7, self.a_stencil)]
+                 (0.7, self.a_stencil), (0.4, self.f_stride), (0.4, self.f_update_slice), (0.5, self.f_parted), (0.4, self.f_filtered),
+                 (0.4, self.f_grown), (0.4, self.f_pipe), (0.4, self.f_section), (0.3, self.f_columns), (0.2, self.f_unzip3), (0.2, self.f_spread),
+                 (0.3, self.f_stencil_zip)]
         if e.scalar and e.name in INTS:
-            rules.append((0.5, self.a_iota))
+            rules += [(0.5, self.a_iota), (1, self.f_range)]
         if t.dim.isdigit() and 0 < int(t.dim) < 5:
             rules.append((1.5, self.a_literal))
         rules.append((0.7, self.a_sort))
         if e.tuple:
-            rules.append((1.5, self.a_zip))
+            rules.append((5, self.a_zip))
         if e.array:
-            rules += [(1, self.a_transpose), (1, self.a_unflatten), (1.5, self.a_generate_2d), (0.7, self.a_stencil_2d), (0.5, self.a_backpermute_2d), (1, self.a_permute_2d)]
+            rules += [(0.8, self.f_update_column), (1, self.a_transpose), (1, self.a_unflatten), (1.5, self.a_generate_2d), (0.7, self.a_stencil_2d), (0.4, self.f_unflatten_one), (0.5, self.a_backpermute_2d), (1, self.a_permute_2d)]
+        if e.array and e.element.array:
+            rules += [(2, self.f_permute_3d), (3, self.f_stencil_3d), (4, self.a_unflatten_3d)]
         leaf = e
         while leaf.array:
             leaf = leaf.element
         if leaf.scalar and leaf.name in COMPLEX:
-            rules.append((2, self.a_fft))
+            rules.append((5, self.a_fft))
         return rules
 
     def sources(self, c, dim):
@@ -41,12 +45,13 @@ class Arrays:
             names = [self.name() for _ in u.fields]
             return "(%s)" % ", ".join(names), c.bind(**{n: (f, exact) for n, f in zip(names, u.fields)})
         x = self.name()
-        return x, c.bind(**{x: (u, exact)})
+        unique = "*" if u.array and self.r.random() < 0.4 else ""
+        return "(%s: %s%s)" % (x, unique, u.text) if self.r.random() < 0.25 else x, c.bind(**{x: (u, exact)})
 
     def a_map(self, t, c):
         r = self.r
         inner, patterns, sources = c.bind(inside=True), [], []
-        for _ in range(r.choice([1, 1, 1, 2, 2, 3])):
+        for _ in range(r.choice([1, 1, 1, 2, 2, 3] if r.random() < 0.8 else [3, 4, 5])):
             found = self.sources(c, t.dim)
             if found and r.random() < 0.75:
                 text, u = r.choice(found)
@@ -72,12 +77,13 @@ class Arrays:
     def a_generate(self, t, c):
         i = self.name("ix")
         inner = c.bind(inside=True, **{i: (I64, True)})
-        return E(t, "(generate %s (\\%s -> " % (t.dim, i), self.expr(t.element, inner.down()), "))")
+        return E(t, "(%s %s (\\%s -> " % (self.r.choice(["generate", "generate", "tabulate"]), t.dim, i), self.expr(t.element, inner.down()), "))")
 
     def a_generate_2d(self, t, c):
         i, j = self.name("ix"), self.name("j")
         inner = c.bind(inside=True, **{i: (I64, True), j: (I64, True)})
-        return E(t, "(generate (%s, %s) (\\%s %s -> " % (t.dim, t.element.dim, i, j), self.expr(t.element.element, inner.down()), "))")
+        head = "(generate (%s, %s)" if self.r.random() < 0.7 else "(tabulate_2d %s %s"
+        return E(t, head % (t.dim, t.element.dim), " (\\%s %s -> " % (i, j), self.expr(t.element.element, inner.down()), "))")
 
     def a_iota(self, t, c):
         return E(t, "(iota %s)" % t.dim) if t.element == I64 else E(t, "(map %s (iota %s))" % (t.element.name, t.dim))
@@ -257,7 +263,7 @@ class Arrays:
         if self.risky and self.r.random() < 0.3:
             d = self.dim()
             return E(t, "(", self.expr(A(d, t.element), c.down()), " : %s)" % t.text)
-        return E(t, "(", self.expr(t, c.down()), " : %s)" % t.text)
+        return E(t, "(", self.expr(t, c.down()), " %s %s)" % (self.r.choice([":", ":>"]), t.text))
 
     def a_transpose(self, t, c):
         # An array without rows has rows of no length: its transpose is empty.
@@ -275,9 +281,13 @@ class Arrays:
             inner = c.bind(inside=True, **{i: (I64, True)})
             flat = E(A("%s * %s" % (t.dim, t.element.dim), t.element.element), "(generate (%s * %s) (\\%s -> " % (t.dim, t.element.dim, i),
                      self.expr(t.element.element, inner.down()), "))")
-        if self.r.random() < 0.3 and not t.element.element.array:
+        if self.r.random() < 0.5 and not t.element.element.array:
             return E(t, "(reshape (%s, %s) " % (t.dim, t.element.dim), flat, ")")
         return E(t, "(unflatten %s %s " % (t.dim, t.element.dim), flat, ")")
+
+    def a_unflatten_3d(self, t, c):
+        flat = ["(flatten (flatten ", self.expr(t, c.down()), "))"]
+        return E(t, "(unflatten_3d %s %s %s " % (t.dim, t.element.dim, t.element.element.dim), *flat, ")")
 
     def a_fft(self, t, c):
         return None if c.exact else E(t, "(%s " % self.r.choice(["fft", "ifft"]), self.expr(t, c.ex()), ")")

@@ -11,11 +11,12 @@ TOLERANCE, SINGLE_TOLERANCE = 1e-5, 2e-4  # sums may be made in another order: o
 
 
 class Case:
-    """inputs: name of a parameter or stream -> {leaf: values, or (values, lengths)}."""
+    """inputs: name of a parameter or stream -> {leaf: values, or (values, lengths)}. forces: choices in place of the compiler, as `run
+    --force` takes them; each is run once, beside what the compiler chooses for each block length."""
     def __init__(self, text, params, streams, result, inputs, blocks, consts=(), exact=False):
         self.consts, self.exact = consts, exact
         self.text, self.params, self.streams, self.result, self.inputs, self.blocks = text, params, streams, result, inputs, blocks
-        self.remarks, self.counted = set(), False
+        self.remarks, self.counted, self.forces, self.forced, self.forced_interpreted = set(), False, [], 0, 0
 
     def write(self, folder):
         """The files and the words of the command line."""
@@ -59,8 +60,9 @@ class Case:
             return "skip ill-typed " + said
         if code == 0:
             self.want = [load(p) for p in paths]
-        for block in self.blocks:
-            why = self.check_run(farm, inputs, block)
+        self.forced = self.forced_interpreted = 0
+        for block, force in self.runs():
+            why = self.check_run(farm, inputs, block, force)
             if why:
                 return why
         if self.want is None:
@@ -70,16 +72,41 @@ class Case:
         block = max(self.blocks + [100000])
         return work.check(lambda more: farm.run(inputs + more, block), self.outputs(farm.folder, "got")[0], counts)
 
-    def check_run(self, farm, inputs, block):
+    def check_passes(self, farm):
+        """None where the passes of the compiler make what their checkers find well formed, whatever is forced and assumed of rows."""
+        words = self.write(farm.folder)[:1]
+        self.forced = self.forced_interpreted = 0
+        for i, force in enumerate([""] + self.forces):
+            code, said = farm.call(["explain", *words, "--stage", "schedule"] + ["--irregular"] * (i % 2) + (["--force", force] if force else []))
+            if re.search(r"p\.weft:\d+:\d+: error", said):
+                return "skip ill-typed " + said
+            if code:
+                return "explain exits %d, %s: %s" % (code, force or "nothing forced", said[-600:])
+            self.forced += bool(force)
+            self.forced_interpreted += bool(force) and "interpreted" in said
+            if not force:
+                self.remarks.update(re.findall(r".*interpreted.*", said))
+        return None
+
+    def runs(self):
+        yield from ((block, "") for block in self.blocks)
+        yield from ((self.blocks[i % len(self.blocks)], force) for i, force in enumerate(self.forces))
+
+    def check_run(self, farm, inputs, block, force):
         words, paths = self.outputs(farm.folder, "got")
         for p in paths:
             if os.path.exists(p):
                 os.remove(p)
-        code, said = farm.run(inputs + words, block)
-        self.remarks.update(re.findall(r".*interpreted.*", said))
+        code, said = farm.run(inputs + words, block, force)
+        remarks = re.findall(r".*interpreted.*", said)
+        if force:
+            self.forced += 1
+            self.forced_interpreted += bool(remarks)
+        else:
+            self.remarks.update(remarks)
         if code not in (0, 65):
             return "run exits %d: %s" % (code, said[-600:])
-        given_up = [m for m in self.remarks if re.search(r"malformed|ended by signal|internal|checker", m)]
+        given_up = [m for m in remarks if re.search(r"malformed|ended by signal|internal|checker", m)]
         if given_up:
             return "the compiler gives up: " + given_up[0]
         if self.want is None:
@@ -93,12 +120,13 @@ class Case:
                 tolerance = 0 if self.exact else SINGLE_TOLERANCE if single else TOLERANCE
                 why = difference(w, g, tolerance, loose="fft" in self.text)
                 if why:
-                    return "wrong: block %d, %s: %s" % (block, os.path.basename(path), why)
+                    return "wrong: block %d%s, %s: %s" % (block, ", " + force if force else "", os.path.basename(path), why)
         return None
 
     def comments(self):
         """What `parse` reads back."""
         lines = ["-- blocks: %s" % " ".join(str(b) for b in self.blocks)]
+        lines += ["-- force: %s" % f for f in self.forces]
         lines += ["-- const: %s" % c for c in sorted(self.consts)] + ["-- exact: all"] * self.exact
         for name, leaves in self.inputs.items():
             for leaf, values in leaves.items():
@@ -195,7 +223,7 @@ def parse_entry(text):
 
 def parse(text, r):
     """The case that the comments of a program say: `-- input: NAME[.LEAF] = VALUES [SHAPE]`, `-- lengths: NAME = VALUES`,
-    `-- sizes: n=3`, `-- rows: 20`, `-- blocks: 3 1000`, `-- const: NAME.FIELD`, `-- range: NAME.LEAF FROM TO`, `-- exact: all` (floats
+    `-- sizes: n=3`, `-- rows: 20`, `-- blocks: 3 1000`, `-- force: KEY=VALUE,...`, `-- const: NAME.FIELD`, `-- range: NAME.LEAF FROM TO`, `-- exact: all` (floats
     to the last bit); what is not given is random."""
     def said(key):
         return re.findall(r"^-- %s: (.*)$" % key, text, re.M)
@@ -223,7 +251,9 @@ def parse(text, r):
                 old = inputs[name][leaf]
                 inputs[name][leaf] = (array, old[1]) if isinstance(old, tuple) and array.ndim == 1 else array
     blocks = [int(b) for b in (said("blocks") or ["3 100000"])[0].split()]
-    return Case(text, params, streams, result, inputs, blocks, consts, bool(said("exact")))
+    case = Case(text, params, streams, result, inputs, blocks, consts, bool(said("exact")))
+    case.forces = said("force")
+    return case
 
 
 def eval_list(text):

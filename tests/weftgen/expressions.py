@@ -4,8 +4,14 @@ EXACT. A context says whether a value must come out the same to the last bit (ex
 order. What jumps (comparisons, conversions, indices) or amplifies is only made of exact values, so that a difference beyond
 the tolerance is a defect. RISKY programs may fail when they run; others never do.
 """
-from .terms import A, BOOL, COMPLEX, E, FLOATS, I64, INTS, PART, S, SCALARS, SIGNED, T, literal_text
+from .terms import A, BOOL, COMPLEX, E, FLOATS, I64, INTS, PART, R, S, SCALARS, SIGNED, T, literal_text
 from .arrays import Arrays
+from .forms import Forms
+
+
+# Rules that need a type or a place which is seldom there, or choose among many functions.
+RARE = ["a_fft", "a_sort", "a_stencil_2d", "a_transpose", "a_unflatten", "a_unflatten_3d", "a_zip", "f_all_of", "f_extent", "f_permute_3d", "f_range", "f_rare",
+        "f_stencil_3d", "f_update_column", "r_call", "s_any", "s_complex", "s_float", "s_function", "s_test"]
 
 
 class Ctx:
@@ -28,14 +34,21 @@ class Ctx:
 
 class Op:
     """An associative operator: as a function, applied to two texts, and its neutral element."""
-    def __init__(self, section, apply, neutral):
-        self.section, self.apply, self.neutral = section, apply, neutral
+    def __init__(self, section, apply, neutral, commutes=False):
+        self.section, self.apply, self.neutral, self.commutes = section, apply, neutral, commutes
 
 
-class Gen(Arrays):
+class Gen(Arrays, Forms):
     def __init__(self, r, dims, palette, risky=False, irregular=False):
         self.r, self.dims, self.palette, self.risky, self.irregular = r, dims, palette, risky, irregular
-        self.count, self.budget, self.defs = 0, 60, []
+        self.count, self.budget, self.defs, self.likes = 0, 60, [], {}
+
+    def liking(self, rule):
+        """Each program uses a few rules wherever it can: so what is rare occurs often enough, and together with itself."""
+        if not self.likes:
+            rules = sorted(n for n in dir(self) if n[:2] in ("a_", "f_", "r_", "s_"))
+            self.likes = {n: 30 for n in self.r.sample(rules, 2) + self.r.sample(RARE, 3)}
+        return self.likes.get(rule.__name__, 1)
 
     def name(self, stem="x"):
         self.count += 1
@@ -56,7 +69,15 @@ class Gen(Arrays):
             return self.some_scalar()
         if x < 0.85:
             return A(self.dim(), self.some_type(rank - 1))
-        return T(*[self.some_type(rank - 1) for _ in range(self.r.choice([2, 2, 3]))])
+        fields = [self.some_type(rank - 1) for _ in range(self.r.choice([2, 2, 2, 3, 4]))]
+        return R(**dict(zip("abcd", fields))) if self.r.random() < 0.2 else T(*fields)
+
+    def large_type(self):
+        """What some_type seldom gives: three levels, tuples and records of many parts and in each other, a few rows."""
+        r, s = self.r, self.some_scalar
+        return r.choice([lambda: A(self.dim(), A(self.dim(), A(self.dim(), s()))), lambda: A(self.dim(), T(*[s() for _ in range(r.choice([3, 4, 5]))])),
+                         lambda: A(self.dim(), A(r.choice("1234"), s())), lambda: A(self.dim(), T(s(), T(s(), A(self.dim(), s())))),
+                         lambda: A(self.dim(), R(p=s(), q=A(self.dim(), s()))), lambda: A(self.dim(), A(self.dim(), T(s(), s())))])()
 
     # ---- leaves ----
     def variables(self, c, want):
@@ -120,9 +141,10 @@ class Gen(Arrays):
         own = self.scalar_rules(t) if t.scalar else self.array_rules(t) if t.array else [(5, self.tuple_literal)]
         rules = own + [(1.5, self.r_leaf), (1, self.r_if), (0.4, self.r_match), (0.9, self.r_let), (0.6, self.r_for), (0.4, self.r_while),
                        (0.8, self.r_index), (1.2, self.r_fold), (0.4, self.r_project), (0.3, self.r_assert),
-                       (0.5, self.r_call), (0.4, self.r_over), (0.2, self.r_scan_total)]
+                       (0.5, self.r_call), (0.4, self.r_over), (0.2, self.r_scan_total), (0.2, self.r_attribute), (0.3, self.f_end), (0.3, self.f_fold_left), (0.4, self.f_record),
+                       (0.3, self.f_iterate)]
         for _ in range(4):
-            rule = self.r.choices([f for _, f in rules], [w for w, _ in rules])[0]
+            rule = self.r.choices([f for _, f in rules], [w * self.liking(f) for w, f in rules])[0]
             e = rule(t, c)
             if e:
                 e.env = c.env
@@ -150,11 +172,12 @@ class Gen(Arrays):
 
     def r_let(self, t, c):
         x, u = self.name(), self.some_type()
-        if u.tuple and self.r.random() < 0.5:
+        if u.tuple and not u.names and self.r.random() < 0.5:
             names = [self.name() for _ in u.fields]
             inner = c.bind(**{n: (f, c.exact) for n, f in zip(names, u.fields)})
             return E(t, "(let (%s) = " % ", ".join(names), self.expr(u, c.down()), " in ", self.expr(t, inner.down()), ")")
-        return E(t, "(let %s = " % x, self.expr(u, c.down()), " in ", self.expr(t, c.bind(**{x: (u, c.exact)}).down()), ")")
+        claim = ": %s" % u.text if self.r.random() < 0.2 else ""
+        return E(t, "(let %s%s = " % (x, claim), self.expr(u, c.down()), " in ", self.expr(t, c.bind(**{x: (u, c.exact)}).down()), ")")
 
     def r_for(self, t, c):
         if c.inside and t.array and self.r.random() < 0.7:
@@ -201,9 +224,11 @@ class Gen(Arrays):
         return E(t, "(if %s == 0 then " % d, self.leaf(t, c), " else (", xs, ")[", i, " %% %s])" % d)
 
     def r_fold(self, t, c):
-        op = self.operator(t, c.exact)
+        commutes = self.r.random() < 0.2
+        op = self.operator(t, c.exact, commutative=commutes)
         if not op:
             return None
+        op.commutes = commutes
         xs = self.expr(A(self.dim(), t), c.down())
         found = list(self.variables(c, lambda u: u.array))
         if found and self.r.random() < 0.5:
@@ -217,11 +242,14 @@ class Gen(Arrays):
                    xs if c.exact else self.expr(A(self.dim(), t), c.ex()), after)
         if self.risky and self.r.random() < 0.15:
             return E(t, "(fold1 %s " % op.section, xs, ")")
-        return E(t, "(%s %s %s " % (self.r.choice(["fold", "reduce"]), op.section, op.neutral), xs, ")")
+        return E(t, "(%s %s %s " % (self.r.choice(["fold", "fold", "reduce", "reduce_comm"] if op.commutes else ["fold", "reduce"]), op.section, op.neutral), xs, ")")
 
     def r_scan_total(self, t, c):
         op = self.operator(t, c.exact)
         return op and E(t, "(scan_total %s %s " % (op.section, op.neutral), self.expr(A(self.dim(), t), c.down()), ").1")
+
+    def r_attribute(self, t, c):
+        return E(t, "(#[%s] " % self.r.choice(["unroll", "inline", "sequential"]), self.expr(t, c.down()), ")")
 
     def r_project(self, t, c):
         other = self.some_type(1)
@@ -304,10 +332,14 @@ class Gen(Arrays):
         n = t.name
         rules = [(1, self.s_convert), (0.5, self.s_array)]
         if n == "bool":
-            return [(3, self.s_compare), (1.5, self.s_logic), (0.5, self.s_test), (0.4, self.s_equal), (0.5, self.s_any)]
+            return [(3, self.s_compare), (1.5, self.s_logic), (0.5, self.s_test), (0.4, self.s_equal), (0.5, self.s_any), (0.3, self.f_all_of)]
         if n in COMPLEX:
-            return rules + [(4, self.s_complex)]
-        return rules + [(4, self.s_integer if n in INTS else self.s_float)]
+            return rules + [(7, self.s_complex)]
+        if t == I64:
+            rules.append((1, self.f_extent))
+        if n in FLOATS:
+            rules.append((3, self.s_function))
+        return rules + [(0.6, self.f_rare), (4, self.s_integer if n in INTS else self.s_float)]
 
     def s_convert(self, t, c):
         n = t.name
@@ -382,26 +414,30 @@ class Gen(Arrays):
             return E(t, "(clamp ", go(), " ", go(), " ", go(), ")")
         return E(t, "(", go(), " ** %d%s)" % (r.randint(0, 5), n))
 
+    def s_function(self, t, c):
+        name = self.r.choice(["floor", "ceil", "round", "trunc", "sin", "cos", "tan", "atan", "exp", "log", "sqrt", "sgn", "tanh", "asin", "acos", "sinh",
+                              "cosh", "log2", "log10"])
+        return E(t, "(%s " % name, self.expr(t, c.ex()), ")")
+
     def s_float(self, t, c):
         n, r = t.name, self.r
         go, ex = lambda: self.expr(t, c.down()), lambda: self.expr(t, c.ex())
         kind = r.random()
-        if kind < 0.25:
+        if kind < 0.18:
             return E(t, "(", go(), r.choice([" + ", " - "]), go(), ")")
-        if kind < 0.4:
+        if kind < 0.3:
             return E(t, "(", ex(), r.choice([" * ", " * ", " / "]), ex(), ")")
-        if kind < 0.55:
+        if kind < 0.4:
             return E(t, "(%s.%s " % (n, r.choice(["min", "max"])), go(), " ", go(), ")")
-        if kind < 0.62:
+        if kind < 0.45:
             return E(t, "(%s " % r.choice(["abs", "-"]), go(), ")")
         if kind < 0.74:
-            return E(t, "(%s " % r.choice(["floor", "ceil", "round", "trunc", "sin", "cos", "tan", "atan", "exp", "log", "sqrt", "sgn", "tanh",
-                                          "asin", "acos", "sinh", "cosh", "log2", "log10"]), ex(), ")")
-        if kind < 0.80:
+            return self.s_function(t, c)
+        if kind < 0.79:
             return E(t, "(%s " % r.choice(["atan2", "hypot"]), ex(), " ", ex(), ")")
-        if kind < 0.86:
-            return E(t, "(%s " % r.choice(["fma", "clamp"]), ex(), " ", ex(), " ", ex(), ")")
-        if kind < 0.90:
+        if kind < 0.84:
+            return E(t, "(%s " % r.choice(["fma", "fma", "clamp"]), ex(), " ", ex(), " ", ex(), ")")
+        if kind < 0.87:
             return E(t, "(", ex(), " ** ", ex(), ")")
         u = S({"f32": "c64", "f64": "c128"}[n])
         return E(t, "(%s " % r.choice(["re", "im", "abs", "arg"]), self.expr(u, c.ex()), ")")

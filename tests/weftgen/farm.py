@@ -1,5 +1,6 @@
 """A daemon and a worker of one's own, programs run on them and interpreted, results compared."""
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,7 @@ class Farm:
         self.bin, self.workers = bin, workers  # threads of each
         self.folder = tempfile.mkdtemp(prefix="fuzz-weft-")
         self.endpoint = "ipc://%s/control" % self.folder
-        self.processes = {}
+        self.processes, self.known_choices = {}, None
         self.start()
 
     def start(self):
@@ -47,7 +48,7 @@ class Farm:
                 p.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def call(self, words, timeout=60):
+    def call(self, words, timeout=180):  # a machine may have much else to do
         """Exit status (negative: by a signal; 124: no end) and what was said."""
         p = subprocess.Popen([os.path.join(self.bin, "gridloom")] + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True, errors="replace")
@@ -67,8 +68,20 @@ class Farm:
                         p.communicate()
                     return 124, died or "no end after %d s" % timeout
 
-    def run(self, words, block):
-        code, said = self.call(["run"] + words + ["--block", str(block), "--connect", self.endpoint, "--remarks"])
+    def choices(self):
+        """What `run --force` takes: by key the values."""
+        if self.known_choices:
+            return self.known_choices
+        _, said = self.call(["run", "--help"])
+        found = {}
+        for key, value in re.findall(r"(\w+)=(\w+)", said[said.index("--force"):].split(" of", 1)[1].split(".")[0]):
+            found.setdefault(key, []).append(value)
+        self.known_choices = found
+        return found
+
+    def run(self, words, block, force=""):
+        forced = ["--force", force] if force else []
+        code, said = self.call(["run"] + words + forced + ["--block", str(block), "--connect", self.endpoint, "--remarks"])
         died = self.died()
         return (139, died) if died else (code, said)
 

@@ -1,6 +1,6 @@
 """Whole programs: parameters, streams, consumers of streams, results."""
 from .expressions import Ctx, Gen
-from .terms import A, BOOL, E, I64, R, SCALARS, Seq, T
+from .terms import A, BOOL, COMPLEX, E, I64, R, SCALARS, Seq, T
 
 
 class Program:
@@ -43,7 +43,8 @@ class Maker:
     def __init__(self, r):
         self.r = r
         self.risky, self.irregular = r.random() < 0.2, r.random() < 0.06
-        palette = r.sample(["i32", "i64", "f32", "f64"], 2) + r.sample(SCALARS, 2)
+        self.small = r.random() < 0.5  # one thing at a time, and many programs in an hour
+        palette = r.sample(["i32", "i64", "f32", "f64"], 2) + r.sample(SCALARS, 2) + ([r.choice(COMPLEX)] if r.random() < 0.3 else [])
         self.exact = r.random() < 0.3  # nothing rounds in another order: results must agree to the last bit
         self.base = ["n", "m"] + r.choice([[], ["3"], ["2"], ["k"], ["4", "1"]])
         self.gen = Gen(r, self.base, palette, self.risky, self.irregular)
@@ -68,7 +69,7 @@ class Maker:
 
     def definitions(self):
         g, r = self.gen, self.r
-        for i in range(r.choice([0, 0, 0, 1, 2])):
+        for i in range(r.choice([0, 0, 1, 1, 2])):
             params = {"v%d" % j: g.some_scalar() if r.random() < 0.7 else A("", g.some_scalar()) for j in range(r.choice([1, 2, 2]))}
             t = g.some_scalar()
             dims, g.dims = g.dims, ["2", "3"]
@@ -83,7 +84,7 @@ class Maker:
                     self.lifted.append("lifted %s f%d = f%ds" % (r.choice(["regular", "irregular"]), i, i))
 
     def expr(self, t, depth=None, exact=False, budget=40, **bound):
-        self.gen.budget = budget
+        self.gen.budget = min(budget, 12) if self.small else budget
         env = dict(self.env, **bound)
         return self.gen.expr(t, Ctx(env, self.r.randint(2, 5) if depth is None else depth, exact or self.exact, inside=bool(bound)))
 
@@ -105,7 +106,7 @@ class Maker:
     def array_program(self):
         self.parameters()
         self.definitions()
-        outs = [self.expr(self.gen.some_type()) for _ in range(self.r.choice([1, 2, 3, 4]))]
+        outs = [self.expr(self.gen.some_type() if self.r.random() < 0.55 else self.gen.large_type()) for _ in range(1 if self.small else self.r.choice([1, 2, 3, 4]))]
         return Program(self.params, {}, self.defs, [], outs, self.sizes())
 
     # ---- streams ----
@@ -128,23 +129,34 @@ class Maker:
             self.pool.append(("s%d" % i, t, True, source))
             self.rows["s%d" % i] = self.rows[source]
         g.dims = dims
-        if r.random() < 0.1:
-            text, u = r.choice(list(g.variables(Ctx(self.env, 1), lambda u: u.array)))
+        if r.random() < 0.3:
+            arrays = list(g.variables(Ctx(self.env, 1), lambda u: u.array))
+            text, u = r.choice([a for a in arrays if a[1].element.array and r.random() < 0.9] or arrays)
             self.pool.append(("(rows %s)" % text, u.element, True, "array " + u.dim))
-        for _ in range(r.choice([0, 1, 1, 2, 3])):
+            self.divide(text, u)
+        for _ in range(r.choice([0, 1]) if self.small else r.choice([0, 1, 1, 2, 3])):
             self.derive()
         if r.random() < 0.1:
             text, t, _, _ = r.choice(self.pool)
             sizes = self.sizes()
             if not any(d == "" for d in t.dims()):
                 return Program(self.params, self.streams, self.defs, self.lets, [E(Seq(t), text)], sizes)
-        for _ in range(r.choice([1, 2, 2, 3, 4])):
+        for _ in range(1 if self.small else r.choice([1, 2, 2, 3, 4])):
             self.consume()
         results = [n for n, _ in self.lets if n.startswith("r")]
         outs = [E(self.env[n][0], n) for n in r.sample(results, min(len(results), r.choice([1, 2, 3])))]
-        for _ in range(r.choice([0, 1, 1])):
-            outs.append(self.expr(g.some_type(), depth=r.randint(1, 3)))
+        for _ in range(int(not outs) if self.small else r.choice([0, 1, 1])):
+            outs.append(self.expr(g.some_type() if r.random() < 0.55 else g.large_type(), depth=r.randint(1, 3)))
         return Program(self.params, self.streams, self.defs, self.lets, outs, self.sizes())
+
+    def divide(self, text, u):
+        """The other divisions of an array: columns, elements, the whole."""
+        if u.element.array and self.r.random() < 0.8:
+            columns = "(rows (transpose %s))" % text
+            made = [(columns, A(u.dim, u.element.element), True, "columns of " + text), ("(rows (flatten %s))" % text, u.element.element, True, "elements of " + text)]
+            self.pool += made * 3
+        if self.r.random() < 0.3:
+            self.pool.append(("(rows [%s])" % text, u, True, "all of " + text))
 
     def element(self, t, pattern, u, exact, depth=None):
         """An expression of type t over an element of type u, as the two halves of a lambda."""
@@ -184,7 +196,7 @@ class Maker:
                 return
             e, u, exact = made
             self.pool.append((n, u, exact, source))
-        elif x < 0.98:
+        elif x < 0.97:
             p = g.name("el")
             body = self.expr(BOOL, r.randint(1, 3), exact=True, **{p: (t, exact)})
             e = E(Seq(t), "(filter_seq (\\(%s: %s) -> " % (p, t.text), body, ") %s)" % text)

@@ -45,7 +45,15 @@ def exchange(node, parts, env):
 
 
 def smaller_inputs(program, case):
-    """Fewer parameters, shorter streams, one block length."""
+    """Nothing forced, or one choice alone; fewer parameters, shorter streams, one block length."""
+    if case.forces:
+        yield assign(case, "forces", [])
+    for i, force in enumerate(case.forces):
+        if len(case.forces) > 1:
+            yield assign(case, "forces", [force])
+        for part in force.split(",") if "," in force else []:
+            less = ",".join(p for p in force.split(",") if p != part)
+            yield assign(case, "forces", case.forces[:i] + [less] + case.forces[i + 1:])
     if len(case.blocks) > 1:
         for b in case.blocks:
             yield assign(case, "blocks", [b])

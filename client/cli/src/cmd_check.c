@@ -1,8 +1,8 @@
 /* check, fmt and explain: what can be said about a program without running it. */
 #include "cli.h"
-#include "client/output.h"
 #include "common/buffer.h"
 #include "common/file.h"
+#include "entry_run.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -129,7 +129,7 @@ static bool reads_input(const char **paths, int n) {
 }
 
 typedef struct explanation {
-    const char *stage, *entry, *html;
+    const char *stage, *entry, *html, *force;
     int64_t size; /* 0: the compiler's default */
     bool steps, irregular;
 } explanation;
@@ -150,6 +150,10 @@ static loom_status *explain_in_compiler(const explanation *x, const char *entry,
         argv[count++] = size;
     }
     if (x->irregular) argv[count++] = "--irregular";
+    if (x->force) {
+        argv[count++] = "--force";
+        argv[count++] = x->force;
+    }
     if (x->html) {
         argv[count++] = "--output";
         argv[count++] = x->html;
@@ -231,12 +235,15 @@ loom_status *cli_explain(const cli_call *call) {
         {"size", 0, LOOM_OPT_INT, &x.size, "N", "Extents that the program leaves open; default 100.", 1, 1e9},
         {"irregular", 0, LOOM_OPT_FLAG, &x.irregular, NULL,
          "Rows of inputs differ in length; otherwise they have one length.", 0, 0},
+        CLI_FORCE_OPTION(x.force),
         {0}};
     const char **rest;
     int n;
     LOOM_TRY(cli_options(call, &text, options, &rest, &n, &done));
     if (done) return NULL;
     if (n < 1) return loom_error(LOOM_E_USAGE, "no program given: expected PROG.weft");
+    uint32_t forced;
+    LOOM_TRY(loom_force_parse(x.force, &forced));
     LOOM_TRY(choose_stage(&x));
     LOOM_TRY(check_html(&x, rest, n));
     if (strcmp(x.stage, "ast") == 0) return explain_ast(rest, n);

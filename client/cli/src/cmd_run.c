@@ -210,6 +210,7 @@ loom_status *cli_run(const cli_call *call) {
         CLI_BLOCK_OPTION(r),
         CLI_WORK_OPTION(r),
         {"remarks", 0, LOOM_OPT_FLAG, &r.remarks, NULL, "Print what the compiler did not vectorise, and why.", 0, 0},
+        CLI_FORCE_OPTION(r.force),
         CLI_WHERE_OPTIONS(r.where),
         {0}};
     const char **rest;

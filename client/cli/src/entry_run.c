@@ -72,6 +72,7 @@ void cli_entry_remarks(const cli_entry_run *r, const loom_job_result *result) {
 
 loom_status *cli_entry_prepare(cli_entry_run *r, const char **paths, int n) {
     LOOM_TRY(check_selection(r));
+    LOOM_TRY(loom_force_parse(r->force, &r->forced));
     LOOM_TRY(cli_load(paths, n, &r->program));
     LOOM_TRY(loom_client_entry(r->program, r->entry, &r->function));
     LOOM_TRY(set_lag(r));
@@ -146,6 +147,8 @@ loom_status *cli_entry_submit(const cli_entry_run *r, loom_session *session, loo
                                 .arguments = r->binding->arguments,
                                 .sources = r->binding->sources,
                                 .block = r->block,
+                                .force = r->forced,
+                                .debug = r->forced != 0,
                                 .timeout = r->timeout,
                                 .count_work = r->work,
                                 .progress = cli_progress_update,

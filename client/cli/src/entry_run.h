@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "client/binding.h"
 #include "client/output.h"
+#include "compiler/ir/force.h"
 #include "selection.h"
 
 typedef struct cli_entry_run {
@@ -14,6 +15,8 @@ typedef struct cli_entry_run {
     cli_selection selection; /* of observations */
     loom_option_list outputs;
     int64_t block;
+    const char *force;
+    uint32_t forced; /* what it says */
     cli_where where;
     bool remarks, laws;
     const char *claims, *work;
@@ -101,6 +104,15 @@ typedef struct cli_entry_run {
      0}
 #define CLI_BLOCK_OPTION(r)                                                                                            \
     {"block", 0, LOOM_OPT_INT, &(r).block, "N", "Elements of the streams in a block; default: by their size.", 1, 1e15}
+#define CLI_FORCE_OPTION(to)                                                                                           \
+    {"force",                                                                                                          \
+     0,                                                                                                                \
+     LOOM_OPT_TEXT,                                                                                                    \
+     &(to),                                                                                                            \
+     "KEY=VALUE,...",                                                                                                  \
+     "For tests: what is chosen in place of the compiler, where it is possible; of" LOOM_FORCE_NAMES ".",              \
+     0,                                                                                                                \
+     0}
 #define CLI_ABOUT_ARGUMENTS                                                                                            \
     "Every parameter must be given. Complex numbers are written "                                                      \
     "1+2i. Fields of records and tuples are named NAME.field and NAME.0."

@@ -355,6 +355,8 @@ static loom_status *submit(loom_session *s, loom_arena *arena, const loom_job_de
     wire.debug = d->debug;
     wire.count_work = d->count_work;
     wire.has_count_work = true;
+    wire.has_force = d->force != 0;
+    wire.force = d->force;
     double before = loom_seconds();
     LOOM_TRY(describe_params(s, arena, d, &wire));
     loom_packet *packet;

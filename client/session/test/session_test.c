@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "compiler/ir/core.h"
+#include "compiler/ir/force.h"
 #include "fake.h"
 #include "loom_test.h"
 #include "session/session.h"
@@ -349,6 +350,22 @@ LOOM_TEST(session, what_is_no_program_is_refused) {
     loom_status_free(status);
     loom_session_close(s);
     free_job(&j);
+}
+
+LOOM_TEST(session, choices_that_are_none_are_refused) {
+    loom_session *s = open_session(1, "0");
+    const uint32_t sets[] = {LOOM_FORCE_END, LOOM_FORCE_FLAT | LOOM_FORCE_STRIP};
+    for (size_t i = 0; i < 2; i++) {
+        job j;
+        make_job(&j, "all", 10, 10, NULL, 0);
+        j.d.force = sets[i];
+        loom_job_result *r;
+        loom_status *status = loom_session_run(s, &j.d, &r);
+        LOOM_CHECK_HAS(loom_status_message(status), "forced");
+        loom_status_free(status);
+        free_job(&j);
+    }
+    loom_session_close(s);
 }
 
 LOOM_TEST(session, executables_that_are_not_there) {

@@ -167,6 +167,7 @@ static void put_all_together(planner *p, node_list *list, const uint32_t *touche
 
 void loom_gen_rows(planner *p, node_list *list) {
     if (p->g->l->stage_kind != LOOM_STAGE_ARRAY) return; /* what goes by elements goes in strips */
+    if (p->g->l->force & LOOM_FORCE_FLAT) return;
     uint32_t *touches = LOOM_NEW_ARRAY(p->g->arena, uint32_t, p->g->buffers.count + 1);
     count_touches(p->g, list, touches);
     put_all_together(p, list, touches);

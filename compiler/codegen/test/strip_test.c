@@ -11,7 +11,7 @@ enum {
 };
 
 /* spectrum = ifft(fft(xs) * fft(xs)), then summed over the rows of each element and scaled: circular convolution. */
-static machine convolution(builder *b, int force) {
+static machine convolution(builder *b, uint32_t force) {
     loom_axis_id n = b_chunk(b), s = b_const(b, M);
     loom_lvalue_id xs = b_column(b, 0, LOOM_C128, AXES(n, s, s));
     loom_lvalue_id f = b_made(b, LOOM_C128, "f", AXES(n, s, s)), p = b_made(b, LOOM_C128, "p", AXES(n, s, s)),
@@ -29,11 +29,12 @@ static machine convolution(builder *b, int force) {
     loom_lexpr_id r = LOAD(b, rows, b_axis(b, 0), b_axis(b, 1));
     b_compute(b, AXES(n, s), b_end(b, 0, NULL, RESULTS(b_prim(b, LOOM_PRIM_ADD, r, r))), 1, &out);
     b_output(b, LOOM_OUT_COLLECT, out, LOOM_NONE);
-    LOOM_OK(loom_schedule(b->l, force));
+    b->l->force = force;
+    LOOM_OK(loom_schedule(b->l));
     return m_open(b->arena, b->l);
 }
 
-static void check_convolution(int force) {
+static void check_convolution(uint32_t force) {
     builder b = b_open(LOOM_STAGE_TRAVERSAL);
     machine m = convolution(&b, force);
     double complex xs[N][M][M];
@@ -59,17 +60,17 @@ static void check_convolution(int force) {
     }
     uint32_t kernels = 0;
     for (uint32_t i = 0; i < m.plan->n_actions; i++) kernels += m.plan->actions[i].kind == LOOM_ACT_KERNEL;
-    LOOM_CHECK_EQ_INT(kernels, force == LOOM_SCHEDULE_STRIP ? 1 : 3);
+    LOOM_CHECK_EQ_INT(kernels, force == LOOM_FORCE_STRIP ? 1 : 3);
     m_close(&m);
     loom_arena_destroy(b.arena);
 }
 
 LOOM_TEST(strip, convolution) {
-    check_convolution(LOOM_SCHEDULE_STRIP);
+    check_convolution(LOOM_FORCE_STRIP);
 }
 
 LOOM_TEST(strip, convolution_flat) {
-    check_convolution(LOOM_SCHEDULE_FLAT);
+    check_convolution(LOOM_FORCE_FLAT);
 }
 
 static void check_scan(loom_scan_kind kind, uint32_t position) {

@@ -22,7 +22,7 @@ static loom_status *compile_graph(loom_arena *arena, const loom_compile_request 
     loom_stage_request request = {.program = program,
                                   .entry = entry->name,
                                   .arguments = r->n_arguments ? r->arguments : none,
-                                  .specialise = true,
+                                  .specialise = !(r->force & LOOM_FORCE_SYMBOLIC),
                                   .memory = r->memory,
                                   .traversal = r->traversal};
     LOOM_TRY(loom_stage_split(arena, &request, &staged, &graph));
@@ -109,8 +109,12 @@ static void interpret(loom_arena *arena, const stage_input *in, const char *why,
  * ran into a limit or a defect is asked anew the next time. */
 static loom_status *make_stage(loom_arena *arena, const loom_compile_request *r, const stage_input *in,
                                loom_compile_reply *reply, bool *lasting) {
-    loom_vectorise_request request = {
-        .program = in->program, .graph = in->graph, .stage = r->stage, .shapes = r->shapes, .n_shapes = r->n_shapes};
+    loom_vectorise_request request = {.program = in->program,
+                                      .graph = in->graph,
+                                      .stage = r->stage,
+                                      .shapes = r->shapes,
+                                      .n_shapes = r->n_shapes,
+                                      .force = r->force};
     loom_value **none = LOOM_NEW_ARRAY(arena, loom_value *, (size_t)in->stage->n_inputs + 1);
     request.known = r->n_arguments ? r->arguments : none;
     loom_lifted *lifted = NULL;

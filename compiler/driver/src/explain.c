@@ -46,6 +46,7 @@ static bool asks(const explainer *x, const char *stage) {
 
 static loom_status *explain_passes(explainer *x, uint32_t index) {
     loom_vectorise_request request = loom_lifting_request(x->arena, x->staged, x->graph, index, &x->request->sizes);
+    request.force = x->request->force;
     loom_pass last = asks(x, "lifted")     ? LOOM_PASS_VECTORISE
                      : asks(x, "fused")    ? LOOM_PASS_FUSE
                      : asks(x, "schedule") ? LOOM_PASS_SCHEDULE
@@ -131,7 +132,8 @@ loom_status *loom_driver_explain(loom_arena *arena, const loom_explain_request *
     if (asks(&x, "steps")) return loom_steps_print(arena, program, entry->name, r.sizes.extent, to);
     if (asks(&x, "html")) return loom_account_page(arena, program, entry->name, &r.sizes, to);
     loom_value **none = LOOM_NEW_ARRAY(arena, loom_value *, (size_t)program->bodies[entry->body].n_params + 1);
-    loom_stage_request split = {.program = program, .entry = entry->name, .arguments = none, .specialise = true};
+    loom_stage_request split = {
+        .program = program, .entry = entry->name, .arguments = none, .specialise = !(r.force & LOOM_FORCE_SYMBOLIC)};
     LOOM_TRY(loom_stage_split(arena, &split, &x.staged, &x.graph));
     x.target = r.target ? loom_arena_strdup(arena, r.target) : loom_driver_host();
     loom_status *status = explain_stages(&x);

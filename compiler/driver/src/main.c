@@ -184,7 +184,7 @@ static loom_status *run(int argc, char **argv) {
                                     "reply to standard output. With --explain it prints "
                                     "what the compiler makes of a program; use `gridloom explain`.",
                                     NULL};
-    const char *output = NULL, **rest;
+    const char *output = NULL, *force = NULL, **rest;
     loom_explain_request request = {.sizes = {.extent = LOOM_EXPLAIN_EXTENT}};
     int n;
     bool done;
@@ -193,10 +193,12 @@ static loom_status *run(int argc, char **argv) {
         {"entry", 0, LOOM_OPT_TEXT, &request.entry, "NAME", "The entry; default main, or the only one.", 0, 0},
         {"size", 0, LOOM_OPT_INT, &request.sizes.extent, "N", "Extents that are not known.", 1, LOOM_EXPLAIN_LARGEST},
         {"irregular", 0, LOOM_OPT_FLAG, &request.sizes.irregular, NULL, "Rows of inputs differ in length.", 0, 0},
+        {"force", 0, LOOM_OPT_TEXT, &force, "CHOICES", "What is chosen in place of the compiler.", 0, 0},
         {"output", 0, LOOM_OPT_TEXT, &output, "FILE", "Where it is printed; default: standard output.", 0, 0},
         {0}};
     LOOM_TRY(loom_options_parse(&text, options, argc, argv, &rest, &n, &done));
     if (done) return NULL;
+    LOOM_TRY(loom_force_parse(force, &request.force));
     set_limits();
     if (!request.stage) return n ? loom_error(LOOM_E_USAGE, "unexpected argument %s", rest[0]) : serve_one();
     if (!n) return loom_error(LOOM_E_USAGE, "no program given: expected PROG.weft");

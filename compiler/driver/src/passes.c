@@ -6,7 +6,7 @@
 loom_status *loom_driver_passes(loom_arena *arena, const loom_vectorise_request *request, const char *target,
                                 loom_pass last, bool check, bool count, bool want_text, loom_lifted **lifted,
                                 const char **remark, loom_code_result *code) {
-    LOOM_TRY(loom_lifting(arena, request, last, -1, check, lifted, remark));
+    LOOM_TRY(loom_lifting(arena, request, last, check, lifted, remark));
     if (!*lifted || last != LOOM_PASS_CODEGEN) return NULL;
     return loom_codegen(arena, *lifted, target, count, want_text, code);
 }

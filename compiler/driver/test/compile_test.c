@@ -147,14 +147,15 @@ static void compare(const subject *s, const machine *m, uint32_t o, const loom_v
     }
 }
 
-static void run_variant(subject *s, bool fuse, int force) {
+static void run_variant(subject *s, bool fuse, uint32_t force) {
     const loom_graph_stage *stage = &s->graph->stages[s->stage];
     loom_lifted *judge = lift(s, false), *l = judge ? lift(s, fuse) : NULL;
     if (!l) return;
     loom_value **expected = LOOM_NEW_ARRAY(s->arena, loom_value *, judge->n_outputs + 1);
     loom_lifted_arguments arguments = {.inputs = s->inputs, .columns = s->streams, .first = 0, .count = count};
     loom_status *status = loom_lifted_eval(judge, &arguments, expected);
-    LOOM_OK(loom_schedule(l, force));
+    l->force = force;
+    LOOM_OK(loom_schedule(l));
     LOOM_OK(loom_lifted_check(l));
     if (getenv("LOOM_TEST_IR")) loom_lifted_print(l, stderr);
     machine m = m_open(s->arena, l);
@@ -181,8 +182,8 @@ static void run_stage(subject *s) {
     LOOM_CHECK(stage->kind != LOOM_STAGE_WHOLE);
     make_values(s);
     for (int fuse = 0; fuse < 2; fuse++) {
-        run_variant(s, fuse, LOOM_SCHEDULE_FLAT);
-        run_variant(s, fuse, LOOM_SCHEDULE_STRIP);
+        run_variant(s, fuse, LOOM_FORCE_FLAT);
+        run_variant(s, fuse, LOOM_FORCE_STRIP);
     }
 }
 

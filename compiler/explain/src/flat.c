@@ -29,7 +29,8 @@ loom_status *explain_flat(loom_arena *arena, const explain_stages *stages, uint3
         return NULL;
     }
     loom_vectorise_request request = loom_lifting_request(arena, stages->staged, stages->graph, stage, sizes);
-    LOOM_TRY(loom_lifting(arena, &request, LOOM_PASS_SCHEDULE, LOOM_SCHEDULE_FLAT, false, lifted, remark));
+    request.force = LOOM_FORCE_FLAT;
+    LOOM_TRY(loom_lifting(arena, &request, LOOM_PASS_SCHEDULE, false, lifted, remark));
     if (!*lifted && !*remark) *remark = "no reason given";
     return NULL;
 }

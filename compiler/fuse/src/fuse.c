@@ -154,7 +154,7 @@ static bool run_round(loom_lifted *l) {
 loom_status *loom_fuse(loom_lifted *lifted) {
     fuse_unroll(lifted);
     for (uint32_t rounds = 0; run_round(lifted) && rounds < MAX_ROUNDS; rounds++) {}
-    if (fuse_merge_operations(lifted)) {
+    if (!(lifted->force & LOOM_FORCE_UNFUSED) && fuse_merge_operations(lifted)) {
         for (uint32_t rounds = 0; run_round(lifted) && rounds < MAX_ROUNDS; rounds++) {}
     }
 #ifdef LOOM_DEBUG_CHECKS

@@ -119,6 +119,7 @@ static uint64_t without_short_rows(const rewrite *r, const loom_lop *o, uint64_t
 }
 
 bool fuse_refers(const rewrite *r, const loom_lop *o, uint32_t result) {
+    if (r->l->force & (LOOM_FORCE_COPY | LOOM_FORCE_UNFUSED)) return false;
     const loom_lblock b = r->l->blocks[o->body];
     const bool *needed = fuse_needed(r, o->body, result);
     uint64_t axes = without_short_rows(r, o, long_axes(r, o, LOOM_NONE)), work = 0, arithmetic = 0;
@@ -149,6 +150,7 @@ bool fuse_may_inline(const rewrite *r, loom_lvalue_id value, loom_lop_id maker, 
     const loom_lblock *b = &r->l->blocks[p->body];
     uint64_t work = r->work[value];
     if (work == 0) return true;
+    if (r->l->force & LOOM_FORCE_UNFUSED) return false;
     if (r->held[value]) return work <= VIEW;
     if (r->body_size + (b->end - b->first) > MAX_BODY) return false;
     if (r->refers[value]) return true;

@@ -1,6 +1,7 @@
 /* Codec of compile requests and replies: messages CompileRequest and CompileReply of plan.proto. Values and statuses
  * have structures of their own on the wire, because theirs are shared by reference or opaque. */
 #include "common/value.h"
+#include "compiler/ir/force.h"
 #include "compiler/plan/compile.h"
 #include "tables.h"
 #include <stdlib.h>
@@ -86,6 +87,7 @@ static const loom_wire_field request_fields[] = {
     LOOM_WIRE(11, U64, wire_request, r.memory),
     LOOM_WIRE(12, U64, wire_request, r.traversal),
     LOOM_WIRE(13, BOOL, wire_request, r.count_work),
+    LOOM_WIRE_ENUM(14, wire_request, r.force, LOOM_FORCE_END),
 };
 static LOOM_WIRE_TABLE(request, wire_request);
 
@@ -210,6 +212,7 @@ loom_status *loom_compile_request_decode(loom_arena *arena, const void *bytes, s
         if (w->r.shapes[i].depth > LOOM_MAX_DEPTH)
             return loom_error(LOOM_E_DATA, "message LeafShape: %u levels", w->r.shapes[i].depth);
     }
+    LOOM_TRY(loom_force_check(w->r.force));
     *out = &w->r;
     return NULL;
 }

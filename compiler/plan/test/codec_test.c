@@ -1,6 +1,7 @@
 /* Round trips of the wire form, canonical bytes, hostile bytes, and agreement of our tables with plan.proto: what we
  * encode protobuf-c unpacks and packs to the same bytes, and it knows every field. */
 #include "common/value.h"
+#include "compiler/ir/force.h"
 #include "compiler/plan/compile.h"
 #include "loom_test.h"
 #include "plan.pb-c.h"
@@ -345,7 +346,8 @@ LOOM_TEST(compile_codec, request) {
                               .target = "t;c;f",
                               .debug = true,
                               .memory = (uint64_t)3 << 40,
-                              .traversal = (uint64_t)5 << 50};
+                              .traversal = (uint64_t)5 << 50,
+                              .force = LOOM_FORCE_STRIP | LOOM_FORCE_SYMBOLIC};
     loom_compile_request *back;
     char *bytes;
     size_t length;
@@ -355,7 +357,7 @@ LOOM_TEST(compile_codec, request) {
     LOOM_CHECK_NEAR(((double *)back->arguments[1]->leaves[0].data)[2], 2.5, 0);
     LOOM_CHECK(back->n_shapes == 2 && back->shapes[0].extents[0] == -2 && back->shapes[1].constant && back->stage == 5);
     LOOM_CHECK(back->program_length == 3 && memcmp(back->program, "abc", 3) == 0 && !back->cache && back->debug);
-    LOOM_CHECK(back->memory == (uint64_t)3 << 40);
+    LOOM_CHECK(back->memory == (uint64_t)3 << 40 && back->force == r.force);
     loom_value_unref(loom_value_ref(back->arguments[1]));
     Loom__Plan__CompileRequest *unpacked = loom__plan__compile_request__unpack(NULL, length, (const uint8_t *)bytes);
     LOOM_CHECK(unpacked && unpacked->base.n_unknown_fields == 0 &&

@@ -73,8 +73,21 @@ loom_status *loom_lifting_versions(loom_arena *arena, const loom_vectorise_reque
 
 /* ---- passes ---- */
 
-loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *request, loom_pass last, int schedule,
-                          bool check, loom_lifted **lifted, const char **remark) {
+/* What is forced upon the vectoriser and not possible somewhere is left, one choice after the other. */
+static loom_status *without_force(loom_arena *arena, const loom_vectorise_request *request, loom_lifted **l,
+                                  const char **remark) {
+    static const uint32_t choices[] = {LOOM_FORCE_IRREGULAR, LOOM_FORCE_SPLIT, LOOM_FORCE_COMPACT, LOOM_FORCE_SYMBOLIC};
+    loom_vectorise_request less = *request;
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0] && !*l; i++) {
+        if (!(less.force & choices[i])) continue;
+        less.force &= ~choices[i];
+        LOOM_TRY(loom_vectorise(arena, &less, l, remark));
+    }
+    return NULL;
+}
+
+loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *request, loom_pass last, bool check,
+                          loom_lifted **lifted, const char **remark) {
 #ifdef LOOM_DEBUG_CHECKS
     check = true;
 #endif
@@ -85,6 +98,7 @@ loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *reque
     LOOM_TRY(loom_lifting_versions(arena, request, &program, &notes));
     chosen.program = program;
     LOOM_TRY(loom_vectorise(arena, &chosen, &l, remark));
+    if (!l && chosen.force) LOOM_TRY(without_force(arena, &chosen, &l, remark));
     *lifted = l;
     if (!l) return NULL;
     LOOM_TRY(checked(l, check, "vectorise"));
@@ -98,7 +112,7 @@ loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *reque
     LOOM_TRY(loom_fuse(l));
     LOOM_TRY(checked(l, check, "fuse"));
     if (last == LOOM_PASS_FUSE) return NULL;
-    LOOM_TRY(loom_schedule(l, schedule));
+    LOOM_TRY(loom_schedule(l));
     return checked(l, check, "schedule");
 }
 

@@ -67,7 +67,7 @@ static double element_bytes(const loom_lifted *l, loom_lvalue_id id) {
     return bytes;
 }
 
-static void schedule_region(scheduler *s, loom_region *region, int force) {
+static void schedule_region(scheduler *s, loom_region *region) {
     loom_lifted *l = s->l;
     double bytes = 0;
     uint32_t local = 0;
@@ -83,7 +83,8 @@ static void schedule_region(scheduler *s, loom_region *region, int force) {
             local++;
         }
     }
-    if (!local || force == LOOM_SCHEDULE_FLAT || (bytes > 2 * LOOM_STRIP_BYTES && force != LOOM_SCHEDULE_STRIP)) return;
+    if (!local || (l->force & (LOOM_FORCE_FLAT | LOOM_FORCE_ROWS))) return;
+    if (bytes > 2 * LOOM_STRIP_BYTES && !(l->force & LOOM_FORCE_STRIP)) return;
     region->schedule = LOOM_SCHEDULE_STRIP;
     double length = bytes > 0 ? LOOM_STRIP_BYTES / bytes : LOOM_LONGEST_STRIP;
     region->strip = length < 1 ? 1 : length > LOOM_LONGEST_STRIP ? LOOM_LONGEST_STRIP : (int64_t)length;
@@ -96,10 +97,12 @@ static void schedule_region(scheduler *s, loom_region *region, int force) {
     }
 }
 
-loom_status *loom_schedule(loom_lifted *l, int force) {
+loom_status *loom_schedule(loom_lifted *l) {
     loom_arena *scratch = loom_arena_create(0);
-    if (force != LOOM_SCHEDULE_FLAT) loom_schedule_hoist(l, scratch);
-    if (force != LOOM_SCHEDULE_FLAT) loom_schedule_slices(l, scratch, force == LOOM_SCHEDULE_STRIP);
+    if (!(l->force & LOOM_FORCE_FLAT)) {
+        loom_schedule_hoist(l, scratch);
+        loom_schedule_slices(l, scratch, l->force & (LOOM_FORCE_STRIP | LOOM_FORCE_ROWS));
+    }
     loom_schedule_updates(l, scratch);
     loom_schedule_order(l, scratch);
     scheduler s = {.l = l,
@@ -111,7 +114,7 @@ loom_status *loom_schedule(loom_lifted *l, int force) {
     }
     find_shared(&s);
     for (uint32_t r = 0; r < l->n_regions; r++) {
-        if (l->regions[r].per_chunk) schedule_region(&s, &l->regions[r], force);
+        if (l->regions[r].per_chunk) schedule_region(&s, &l->regions[r]);
     }
     loom_arena_destroy(scratch);
     return NULL;

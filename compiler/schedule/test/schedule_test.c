@@ -46,7 +46,7 @@ LOOM_TEST(schedule, regions) {
     loom_lvalue_id c = twice(&b, a, "c"), d = twice(&b, c, "d");
     twice(&b, table, "t");
     b_output(&b, LOOM_OUT_COLLECT, d, LOOM_NONE);
-    LOOM_OK(loom_schedule(b.l, -1));
+    LOOM_OK(loom_schedule(b.l));
     LOOM_OK(loom_lifted_check(b.l));
     LOOM_CHECK_EQ_INT(b.l->n_regions, 3);
     LOOM_CHECK(!b.l->regions[0].per_chunk && b.l->regions[1].per_chunk && b.l->regions[2].per_chunk);
@@ -65,7 +65,8 @@ LOOM_TEST(schedule, forced_flat) {
     loom_axis_id n = b_chunk(&b);
     loom_lvalue_id c = twice(&b, twice(&b, b_column(&b, 0, LOOM_F32, AXES(n)), "a"), "c");
     b_output(&b, LOOM_OUT_COLLECT, c, LOOM_NONE);
-    LOOM_OK(loom_schedule(b.l, LOOM_SCHEDULE_FLAT));
+    b.l->force = LOOM_FORCE_FLAT;
+    LOOM_OK(loom_schedule(b.l));
     LOOM_CHECK_EQ_INT(b.l->regions[0].schedule, LOOM_SCHEDULE_FLAT);
     LOOM_CHECK(!b.l->values[b.l->ops[0].results[0]].strip);
     loom_arena_destroy(b.arena);
@@ -81,14 +82,15 @@ LOOM_TEST(schedule, neighbours) {
     loom_lexpr_id mirrored = b_prim(&b, LOOM_PRIM_SUB, last, b_axis(&b, 0));
     b_compute(&b, AXES(n), b_end(&b, 0, NULL, RESULTS(LOAD(&b, a, mirrored))), 1, &c);
     b_output(&b, LOOM_OUT_COLLECT, c, LOOM_NONE);
-    LOOM_OK(loom_schedule(b.l, LOOM_SCHEDULE_STRIP));
+    b.l->force = LOOM_FORCE_STRIP;
+    LOOM_OK(loom_schedule(b.l));
     LOOM_CHECK_EQ_INT(b.l->n_regions, 2);
     LOOM_CHECK(!b.l->values[a].strip);
     loom_arena_destroy(b.arena);
 }
 
 /* Transforms of planes that are added up: one plane at a time; where planes are small only if told so. */
-static uint32_t loops_over_planes(int64_t side, int force) {
+static uint32_t loops_over_planes(int64_t side, uint32_t force) {
     builder b = b_open(LOOM_STAGE_ARRAY);
     loom_axis_id k = b_const(&b, 20), y = b_const(&b, side);
     loom_lvalue_id g = b_input(&b, 0, LOOM_C64, AXES(k, y, y)), a = twice(&b, g, "a"),
@@ -100,7 +102,8 @@ static uint32_t loops_over_planes(int64_t side, int force) {
     loom_lblock_id body = b_end(&b, 0, NULL, RESULTS(LOAD(&b, f, b_axis(&b, 0), b_axis(&b, 1), b_axis(&b, 2))));
     b_reduce(&b, AXES(k, y, y), 0, body, add, b_neutral(&b, LOOM_C64, 0), 1, &image);
     b_output(&b, LOOM_OUT_VALUE, image, LOOM_NONE);
-    LOOM_OK(loom_schedule(b.l, force));
+    b.l->force = force;
+    LOOM_OK(loom_schedule(b.l));
     LOOM_OK(loom_lifted_check(b.l));
     loom_lop_id *parent = loom_lifted_parents(b.l, b.arena);
     uint32_t loops = 0;
@@ -122,7 +125,7 @@ LOOM_TEST(schedule, kept_slices) {
     b_fft(&b, a, f, 2, false);
     loom_lvalue_id kept = twice(&b, f, "kept");
     b_output(&b, LOOM_OUT_VALUE, kept, LOOM_NONE);
-    LOOM_OK(loom_schedule(b.l, -1));
+    LOOM_OK(loom_schedule(b.l));
     LOOM_OK(loom_lifted_check(b.l));
     const loom_lop *loop = &b.l->ops[b.l->values[kept].op];
     LOOM_CHECK_EQ_INT(loop->kind, LOOM_LO_LOOP);
@@ -152,15 +155,15 @@ LOOM_TEST(schedule, kept_and_summed) {
     b_reduce(&b, AXES(k, y, y), 0, body, add, b_neutral(&b, LOOM_C64, 0), 1, &image);
     b_output(&b, LOOM_OUT_VALUE, kept, LOOM_NONE);
     b_output(&b, LOOM_OUT_VALUE, image, LOOM_NONE);
-    LOOM_OK(loom_schedule(b.l, -1));
+    LOOM_OK(loom_schedule(b.l));
     LOOM_OK(loom_lifted_check(b.l));
     LOOM_CHECK(!b.l->ops[b.l->values[kept].op].sliced);
     loom_arena_destroy(b.arena);
 }
 
 LOOM_TEST(schedule, slices) {
-    LOOM_CHECK_EQ_INT(loops_over_planes(1024, -1), 1);
-    LOOM_CHECK_EQ_INT(loops_over_planes(8, -1), 0);
-    LOOM_CHECK_EQ_INT(loops_over_planes(8, LOOM_SCHEDULE_STRIP), 1);
-    LOOM_CHECK_EQ_INT(loops_over_planes(1024, LOOM_SCHEDULE_FLAT), 0);
+    LOOM_CHECK_EQ_INT(loops_over_planes(1024, 0), 1);
+    LOOM_CHECK_EQ_INT(loops_over_planes(8, 0), 0);
+    LOOM_CHECK_EQ_INT(loops_over_planes(8, LOOM_FORCE_STRIP), 1);
+    LOOM_CHECK_EQ_INT(loops_over_planes(1024, LOOM_FORCE_FLAT), 0);
 }

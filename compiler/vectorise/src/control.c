@@ -129,6 +129,10 @@ bool vec_lift_if(vec *v, frame *f, loom_node_id id, val *result) {
     if (c->known) return vec_lift_body(v, c->imm.b ? a : b, NULL, f, result);
     bool uniform = vec_level_mask(v, c) == 0, arrays = vec_has_arrays(v, a) || vec_has_arrays(v, b);
     mark m = vec_mark_here(v);
+    if (vec_forces(v, LOOM_FORCE_SPLIT)) {
+        if (vec_split_if(v, f, n, c, result)) return true;
+        vec_roll_back(v, m);
+    }
     if (uniform && arrays) {
         if (if_operation(v, f, n, c, result)) return true;
         const char *remark = v->remark;
@@ -335,6 +339,10 @@ bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result) {
     val initial;
     if (!vec_operand(v, f, n, n->op == LOOM_OP_LOOP_FOR ? 1 : 0, &initial)) return false;
     mark m = vec_mark_here(v);
+    if (vec_forces(v, LOOM_FORCE_COMPACT)) {
+        if (vec_lift_turns(v, f, n, &initial, result)) return true;
+        vec_roll_back(v, m);
+    }
     if (uniform_loop(v, f, id, &initial, result)) return true;
     vec_roll_back(v, m);
     return vec_lift_turns(v, f, n, &initial, result);

@@ -65,30 +65,35 @@ static source_range worst_range(const source *s, uint32_t n) {
     return worst;
 }
 
-/* The length of the row. Where an index may be out of range there are no rows. */
-static loom_lexpr_id length_at(vec *v, extent e) {
+/* What stands at the sources. Without a site it is the length of a row: where an index may be out of range there are no
+ * rows, and whatever indexes has said so. */
+static loom_lexpr_id load_at(vec *v, loom_lvalue_id id, const source *sources, loom_lsite_id site) {
+    const loom_lvalue *value = &v->l->values[id];
     loom_lexpr_id args[MAX_LEVELS + 1];
-    loom_lexpr x = vec_plain_expr(LOOM_LX_LOAD, LOOM_I64);
-    x.aux = v->l->axes[e.axis].lengths;
-    x.mode = LOOM_LOAD_PROVEN;
-    uint32_t n = v->l->values[x.aux].n_axes;
+    loom_lexpr e = vec_plain_expr(LOOM_LX_LOAD, value->dtype);
+    uint32_t n = value->n_axes;
+    e.aux = id;
+    e.mode = LOOM_LOAD_PROVEN;
     for (uint32_t i = 0; i < n; i++) {
-        const source *s = &e.sources[i];
+        const source *s = &sources[i];
         v->lost = v->lost || s->kind == FROM_OWN;
         args[i] = s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->kind == FROM_EXPR ? s->at : vec_x_int(v, 0);
     }
-    source_range range = worst_range(e.sources, n);
-    if (range == IN_RANGE_HERE) x.site = only_here(v);
-    if (range == ANY_RANGE) {
-        x.mode = LOOM_LOAD_DEFAULT;
+    source_range range = worst_range(sources, n);
+    if (range == IN_RANGE_HERE) e.site = only_here(v);
+    if (range == ANY_RANGE && site != LOOM_NONE) {
+        e.mode = LOOM_LOAD_CHECKED;
+        e.site = site;
+    } else if (range == ANY_RANGE) {
+        e.mode = LOOM_LOAD_DEFAULT;
         args[n++] = vec_x_int(v, 0);
     }
-    return loom_lifted_expr(v->l, x, args, n);
+    return loom_lifted_expr(v->l, e, args, n);
 }
 
 loom_lexpr_id vec_x_extent(vec *v, extent e) {
     if (e.axis == LOOM_NONE) return e.expr;
-    if (vec_is_segmented(v, e)) return length_at(v, e);
+    if (vec_is_segmented(v, e)) return load_at(v, v->l->axes[e.axis].lengths, e.sources, LOOM_NONE);
     const loom_axis *a = &v->l->axes[e.axis];
     if (a->kind == LOOM_AXIS_CONST) return vec_x_int(v, a->extent);
     loom_lexpr x = vec_plain_expr(LOOM_LX_EXTENT, LOOM_I64);
@@ -122,27 +127,6 @@ val vec_one(vec *v, loom_lexpr_id e) {
     return x;
 }
 
-static loom_lexpr_id load(vec *v, const leaf *x) {
-    const loom_lvalue *value = &v->l->values[x->id];
-    uint32_t n = value->n_axes;
-    loom_lexpr_id args[MAX_LEVELS];
-    loom_lexpr e = vec_plain_expr(LOOM_LX_LOAD, value->dtype);
-    e.aux = x->id;
-    e.mode = LOOM_LOAD_PROVEN;
-    for (uint32_t i = 0; i < n; i++) {
-        const source *s = &x->sources[i];
-        v->lost = v->lost || s->kind == FROM_OWN;
-        args[i] = s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->kind == FROM_EXPR ? s->at : vec_x_int(v, 0);
-    }
-    source_range range = worst_range(x->sources, n);
-    if (range == IN_RANGE_HERE) e.site = only_here(v);
-    if (range == ANY_RANGE) {
-        e.mode = LOOM_LOAD_CHECKED;
-        e.site = x->site;
-    }
-    return loom_lifted_expr(v->l, e, args, n);
-}
-
 static loom_lexpr_id axis_value(vec *v, const leaf *x) {
     assert(x->at.kind == FROM_LEVEL);
     loom_lexpr_id e = vec_x_axis(v, x->at.at);
@@ -158,7 +142,7 @@ bool vec_to_expr(vec *v, const leaf *x, loom_lexpr_id *e) {
     switch ((leaf_kind)x->kind) {
     case LEAF_CONST: *e = vec_x_const(v, x->dtype, x->imm); return true;
     case LEAF_VALUE:
-        *e = load(v, x);
+        *e = load_at(v, x->id, x->sources, x->site);
         return !v->lost || vec_refuse(v, NULL, "the extent of rows that may differ in length");
     case LEAF_AXIS: *e = axis_value(v, x); return true;
     case LEAF_EXTENT: *e = vec_x_extent(v, (extent){.axis = x->id, .expr = LOOM_NONE}); return true;

@@ -217,7 +217,7 @@ extent vec_count_extent(vec *v, const leaf *x) {
     int64_t c;
     if (vec_is_int(x, &c) && c >= 0) {
         e.axis = loom_lifted_const_axis(v->l, c);
-    } else if (x->known && x->imm.i >= 0 && x->imm.i <= SPECIALISE) {
+    } else if (x->known && x->imm.i >= 0 && x->imm.i <= vec_most_constant(v)) {
         e.axis = loom_lifted_const_axis(v->l, x->imm.i);
     } else if (x->kind == LEAF_EXTENT) {
         e.axis = x->id;
@@ -229,19 +229,32 @@ extent vec_count_extent(vec *v, const leaf *x) {
     return e;
 }
 
+/* Forced: lengths of its own for each row, though all are the same. Of the innermost level that is one of the present
+ * part's: a loop knows nothing of what it has nothing to do with. */
+static bool spread_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
+    uint64_t mask = vec_close_mask(v, UINT64_C(1) << (v->mapped - 1));
+    op_axes axes;
+    loom_lvalue_id lengths;
+    if (!vec_copy_value(v, n, x, mask, &lengths) || !vec_value_axes(v, n, mask, 0, NULL, &axes)) return false;
+    leaf over = vec_result_leaf(v, lengths, &axes, 0, NULL);
+    *e = vec_segments(v, &over);
+    return true;
+}
+
 bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
     int64_t c;
     assert(x->n_own == 0);
     *e = (extent){.axis = LOOM_NONE, .expr = LOOM_NONE};
-    if (vec_is_int(x, &c) || (x->known && x->imm.i <= SPECIALISE)) {
+    if (vec_is_int(x, &c) || (x->known && x->imm.i <= vec_most_constant(v))) {
         c = x->imm.i;
         if (c < 0) return vec_refuse(v, n, "an array with %" PRId64 " elements", c);
         e->axis = loom_lifted_const_axis(v->l, c);
         return true;
     }
+    bool spread = vec_forces(v, LOOM_FORCE_IRREGULAR) && v->mapped && !v->in_op;
     if (x->kind == LEAF_EXTENT) {
         e->axis = x->id;
-        return true;
+        return v->l->axes[x->id].kind == LOOM_AXIS_CONST || !spread || spread_extent(v, n, x, e);
     }
     if (are_lengths(v, x)) {
         *e = vec_segments_of(v, x);
@@ -257,6 +270,7 @@ bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
     count_check c2 = {n, *x};
     val checked;
     if (!vec_emit_compute(v, n, build_count, &c2, &checked)) return false;
+    if (spread && is_avoided(v, &checked.at[0])) return spread_extent(v, n, &checked.at[0], e);
     *e = vec_count_extent(v, &checked.at[0]);
     return true;
 }
@@ -284,6 +298,7 @@ static bool build_equality(vec *v, void *argument, val *result) {
 bool vec_known_equal(const vec *v, extent a, extent b) {
     if (vec_same_extent(v, a, b)) return true;
     if ((vec_is_segmented(v, a) || vec_is_segmented(v, b)) && !vec_same_rows(v, a, b)) return false;
+    if (vec_forces(v, LOOM_FORCE_IRREGULAR)) return false;
     for (size_t i = 0; i < v->equal.count; i++) {
         const equal_axes *q = &v->equal.at[i];
         if ((q->a == a.axis && q->b == b.axis) || (q->a == b.axis && q->b == a.axis)) return true;

@@ -33,8 +33,9 @@ static bool lift_map(vec *v, frame *f, const loom_node *n, val *result) {
     val *ops;
     extent e;
     if (!vec_operands(v, f, n, &ops) || !vec_common_length(v, n, ops, n->n_operands, &e)) return false;
-    uint32_t level = v->depth;
+    uint32_t level = v->depth, mapped = v->mapped;
     if (!vec_push_level(v, n, e)) return false;
+    v->mapped = v->depth;
     val *args = LOOM_NEW_ARRAY(v->scratch, val, (size_t)n->n_operands + 1);
     for (uint32_t i = 0; i < n->n_operands; i++) {
         leaf *at;
@@ -43,6 +44,7 @@ static bool lift_map(vec *v, frame *f, const loom_node *n, val *result) {
     }
     bool ok = vec_lift_body(v, loom_node_body(v->p, n, 0), args, f, result);
     v->depth = level;
+    v->mapped = mapped;
     if (ok) unbind_all(v, result, level, e);
     return ok;
 }
@@ -50,7 +52,7 @@ static bool lift_map(vec *v, frame *f, const loom_node *n, val *result) {
 static bool lift_generate(vec *v, frame *f, const loom_node *n, val *result) {
     val *ops, args[LOOM_MAX_DEPTH];
     extent e[LOOM_MAX_DEPTH];
-    uint32_t level = v->depth, k = n->n_operands;
+    uint32_t level = v->depth, mapped = v->mapped, k = n->n_operands;
     if (!vec_operands(v, f, n, &ops)) return false;
     for (uint32_t i = 0; i < k; i++) {
         if (!vec_as_extent(v, n, &ops[i].at[0], &e[i])) return false;
@@ -61,8 +63,10 @@ static bool lift_generate(vec *v, frame *f, const loom_node *n, val *result) {
         args[i] = vec_leaves_of(v, 1, &at);
         at[0] = vec_axis_leaf(e[i].axis, level + i);
     }
+    v->mapped = v->depth;
     bool ok = vec_lift_body(v, loom_node_body(v->p, n, 0), args, f, result);
     v->depth = level;
+    v->mapped = mapped;
     for (uint32_t i = k; ok && i > 0; i--) unbind_all(v, result, level + i - 1, e[i - 1]);
     return ok;
 }

@@ -124,12 +124,13 @@ static bool move_level(vec *v, const loom_node *n, part *p, uint32_t level) {
 }
 
 bool vec_part_enter(vec *v, const loom_node *n, const points *all, const val *from, part *p) {
-    *p = (part){.mask = all->mask, .depth = v->depth, .level = v->depth};
+    *p = (part){.mask = all->mask, .depth = v->depth, .mapped = v->mapped, .level = v->depth};
     leaf index[MAX_LEVELS];
     for (uint32_t i = 0; i < all->axes.n; i++) {
         if (!level_index(v, n, all, all->axes.level[i], from, &index[i])) return false;
     }
     if (!vec_push_level(v, n, from->at[0].own[0])) return false;
+    v->mapped = 0;
     loom_axis *axis = &v->l->axes[v->levels[p->level].axis];
     axis->part = axis->kind == LOOM_AXIS_SCALAR;
     for (uint32_t i = 0; i < all->axes.n; i++) {
@@ -149,6 +150,7 @@ bool vec_part_enter(vec *v, const loom_node *n, const points *all, const val *fr
 
 void vec_part_leave(vec *v, const part *p) {
     v->depth = p->depth;
+    v->mapped = p->mapped;
     for (uint32_t i = 0; i < p->depth; i++) {
         if (p->hidden >> i & 1) v->levels[i].hidden = false;
     }

@@ -286,7 +286,7 @@ static bool expr_for(vec *v, frame *f, const loom_node *n, val *result) {
     if (!vec_operand(v, f, n, 0, &count) || !vec_operand(v, f, n, 1, &initial)) return false;
     if (!initial_states(v, n, &initial, &s)) return false;
     leaf c = count.at[0];
-    if (c.known && c.imm.i <= SPECIALISE) c = vec_const_leaf(LOOM_I64, c.imm);
+    if (c.known && c.imm.i <= vec_most_constant(v)) c = vec_const_leaf(LOOM_I64, c.imm);
     if (!vec_to_expr(v, &c, &e)) return false;
     body_turn t = {loom_node_body(v->p, n, 0), f};
     return make_for(v, n, LOOM_FOR_LOOP, e, &s, run_turn, &t, result);

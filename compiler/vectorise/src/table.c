@@ -51,8 +51,11 @@ static loom_node_id skip_inner(const loom_program *p, const starts *s, const loo
     return end;
 }
 
-static bool is_heavy(loom_op op) {
+static bool is_heavy(const vec *v, loom_op op) {
     switch (op) {
+    case LOOM_OP_IF: return vec_forces(v, LOOM_FORCE_SPLIT);
+    case LOOM_OP_LOOP_FOR:
+    case LOOM_OP_LOOP_WHILE: return vec_forces(v, LOOM_FORCE_COMPACT);
     case LOOM_OP_MAP:
     case LOOM_OP_GENERATE:
     case LOOM_OP_FOLD:
@@ -98,7 +101,7 @@ void vec_prepare_tables(vec *v) {
         v->own[b].count = n - v->own[b].first;
     }
     v->heavy = LOOM_NEW_ARRAY(v->scratch, uint32_t, (size_t)p->n_nodes + 1);
-    for (uint32_t i = 0; i < p->n_nodes; i++) v->heavy[i + 1] = v->heavy[i] + is_heavy((loom_op)p->nodes[i].op);
+    for (uint32_t i = 0; i < p->n_nodes; i++) v->heavy[i + 1] = v->heavy[i] + is_heavy(v, (loom_op)p->nodes[i].op);
     v->leaf_counts = LOOM_NEW_ARRAY(v->scratch, uint32_t, (size_t)p->n_types + 1);
     for (uint32_t t = 0; t < p->n_types; t++) { /* parts of a type come before it */
         const loom_type *type = &p->types[t];

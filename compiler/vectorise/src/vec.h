@@ -180,6 +180,7 @@ typedef struct vec {
     loom_lifted *l;
     level levels[MAX_LEVELS];
     uint32_t depth;
+    uint32_t mapped; /* the innermost level of a map or generate in the present part, + 1; 0: none */
     bool in_op;
     bool elementwise; /* the body of an elementwise operator is being evaluated: only parameters and constants */
     const loom_lexpr_id *point; /* elementwise: the indices of the point */
@@ -219,6 +220,15 @@ typedef struct target {
     uint32_t output;
     bool done;
 } target;
+
+/* What tests choose (compiler/ir/force.h). */
+static inline bool vec_forces(const vec *v, uint32_t force) {
+    return (v->request->force & force) != 0;
+}
+/* The largest known extent or number of turns that becomes a constant. */
+static inline int64_t vec_most_constant(const vec *v) {
+    return vec_forces(v, LOOM_FORCE_SYMBOLIC) ? -1 : SPECIALISE;
+}
 
 /* table.c */
 mark vec_mark_here(const vec *v);
@@ -447,8 +457,9 @@ typedef struct seen_extent {
     extent before, here;
 } seen_extent;
 typedef struct part {
-    uint64_t mask;  /* levels that `level` stands for */
-    uint32_t depth; /* of the context around */
+    uint64_t mask;   /* levels that `level` stands for */
+    uint32_t depth;  /* of the context around */
+    uint32_t mapped; /* likewise */
     uint32_t level;
     leaf index[MAX_LEVELS];       /* by level of the mask: its index at each point of the part */
     uint32_t renamed[MAX_LEVELS]; /* levels with rows that depend on those: the levels that stand for them */

@@ -118,13 +118,14 @@ static extent level_axis(param_fill *p, uint32_t depth, uint32_t n_below) {
         same = same && (is_stream(p) && p->shapes[p->at + i].constant) == constant;
         if (shape_extent(p, p->at + i, depth) != extent) extent = LOOM_IRREGULAR;
     }
+    if (vec_forces(v, LOOM_FORCE_IRREGULAR) && depth > 0 && !constant && same) extent = LOOM_IRREGULAR;
     if (extent < 0 && depth > 0 && !constant && same) return rows_axis(p, depth);
     if (extent < 0) {
         p->bad = vec_copy_text(v, "%s is irregular: its rows differ in length",
                                leaf_of(p, p->known_as && *p->known_as ? p->known_as : p->name, p->at));
         return of_axis(loom_lifted_const_axis(v->l, 0));
     }
-    if (extent <= SPECIALISE) return of_axis(loom_lifted_const_axis(v->l, extent));
+    if (extent <= vec_most_constant(v)) return of_axis(loom_lifted_const_axis(v->l, extent));
     uint32_t level = depth - (is_stream(p) ? 1 : 0);
     return of_axis(
         loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_INPUT, .value = v->l->n_values, .level = level}));
@@ -377,6 +378,7 @@ loom_status *loom_vectorise(loom_arena *arena, const loom_vectorise_request *req
     stage_args s = {.stage = stage, .function = function, .body = &request->program->bodies[function->body]};
     bool ok = false;
     v.l = loom_lifted_create(arena, request->program);
+    v.l->force = request->force;
     vec_prepare_tables(&v);
     loom_status *status = run(&v, &s, &ok);
     loom_arena_destroy(v.scratch);

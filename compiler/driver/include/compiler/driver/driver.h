@@ -22,6 +22,7 @@ typedef struct loom_explain_request {
     size_t n_files;
     const char *target;       /* NULL: this machine */
     loom_lifting_sizes sizes; /* no data is at hand: what is assumed of inputs */
+    uint32_t force;           /* LOOM_FORCE_*, for stages after `shapes` */
 } loom_explain_request;
 
 /* More than what is specialised on, so that such extents stay symbolic. */

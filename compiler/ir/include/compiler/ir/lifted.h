@@ -25,6 +25,7 @@
 #include "common/arena.h"
 #include "common/dtype.h"
 #include "compiler/ir/core.h"
+#include "compiler/ir/force.h"
 #include "compiler/ir/prim.h"
 
 typedef uint32_t loom_axis_id, loom_lvalue_id, loom_lexpr_id, loom_lblock_id, loom_lop_id, loom_lsite_id;
@@ -230,6 +231,7 @@ typedef struct loom_lifted {
     loom_arena *arena;
     const loom_program *program; /* for names of files */
     uint32_t stage_kind;         /* loom_stage_kind */
+    uint32_t force;              /* LOOM_FORCE_*: for tests */
     loom_axis *axes;
     uint32_t n_axes, cap_axes;
     loom_lvalue *values;

@@ -42,6 +42,7 @@ typedef struct loom_compile_request {
     bool count_work;    /* STAGE: code that counts what it does, loom_kernel_work */
     uint64_t memory;    /* GRAPH: bytes a worker may use, see loom_stage_request; 0: not limited */
     uint64_t traversal; /* GRAPH: bytes of all streams, see loom_stage_request; 0: not known */
+    uint32_t force;     /* LOOM_FORCE_*, what tests choose in place of the compiler */
 } loom_compile_request;
 
 typedef struct loom_compile_reply {

@@ -18,9 +18,9 @@ typedef enum loom_pass {
 #define LOOM_PASSES_MAX_EXPRS 100000u
 
 /* Runs the passes up to `last`, or all of these. *lifted is NULL and *remark set where the stage is not vectorised.
- * `schedule`: LOOM_SCHEDULE_* for all regions, or -1. `check`: checkers after each pass. */
+ * `check`: checkers after each pass. */
 LOOM_MUST_USE loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *request, loom_pass last,
-                                        int schedule, bool check, loom_lifted **lifted, const char **remark);
+                                        bool check, loom_lifted **lifted, const char **remark);
 
 /* What loom_lifting does first: the staged program with the calls of lifted functions in the request's stage decided,
  * as its shapes say. Where the versions cannot be vectorised and their functions' bodies perhaps can, these are taken.

@@ -19,6 +19,7 @@ typedef struct loom_vectorise_request {
     /* Values of inputs that are known (scalars): extents that depend on them alone and come out at 64 or less become
      * constants (specialisation); others stay symbolic. NULL entries: not known. */
     loom_value *const *known;
+    uint32_t force; /* LOOM_FORCE_*: what tests choose; a part that cannot be made so is made as always */
 } loom_vectorise_request;
 
 LOOM_MUST_USE loom_status *loom_vectorise(loom_arena *arena, const loom_vectorise_request *request,
