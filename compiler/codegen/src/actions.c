@@ -308,6 +308,13 @@ static void lower_fft(planner *p, node_list *list, loom_lop_id id) {
     n->action.cost = loom_gen_cost(g, id, 0);
     if (!loom_lifted_any_segmented(g->l, op->n_axes, op->axes)) n->op = id;
     n->touched[n->action.buffer] = n->touched[n->action.buffer2] = true;
+    const loom_axis *last = &g->l->axes[op->axes[op->n_axes - 1]];
+    if (last->kind != LOOM_AXIS_SEGMENTED) return;
+    uint32_t *offsets = LOOM_NEW_ARRAY(g->arena, uint32_t, 1);
+    *offsets = g->value_buffer[last->offsets];
+    n->action.n_buffers = 1;
+    n->action.buffers = offsets;
+    n->touched[*offsets] = true;
 }
 
 static void lower_offsets(planner *p, node_list *list, loom_lop_id id) {

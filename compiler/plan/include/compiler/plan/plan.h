@@ -119,7 +119,8 @@ typedef enum loom_action_kind {
                          segmented extent: elements of all lists in order */
     LOOM_ACT_REDUCE,  /* kernel (REDUCE), kernel2 (COMBINE) over [0, extents[extent]) into buffers[]; pieces of fixed
                          size, in order */
-    LOOM_ACT_FFT,     /* fft from buffer to buffer2 (may be equal); batch = product of the leading extents of buffer */
+    LOOM_ACT_FFT,     /* fft from buffer to buffer2 (may be equal); batch = product of the leading extents of buffer. Of
+                         rank 1 with a segmented extent: each list by itself */
     LOOM_ACT_PERMUTE, /* kernel (INSPECT), kernel2 (EXECUTE); see permute */
     LOOM_ACT_COPY,    /* buffer to buffer2, same extents */
     LOOM_ACT_FILL,    /* buffer with scalar `value` */
@@ -144,7 +145,8 @@ typedef struct loom_plan_action {
     uint32_t buffer, buffer2;
     uint32_t n_buffers;
     const uint32_t *buffers; /* REDUCE: results; PERMUTE: target leaves; ROWS: buffers that are there inside alone;
-                                OFFSETS: the total; SORT: the keys' scalars, the first counts most */
+                                OFFSETS: the total; SORT: the keys' scalars, the first counts most; FFT: where the
+                                lists of a segmented extent begin, else none */
     uint32_t n_inner, n_else;
     loom_scalar value;
     /* PERMUTE: units = product of unit_extents; target levels 0..rank-1 are indexed; a unit's patch covers

@@ -1,0 +1,63 @@
+/* Rows in rows, and operators on rows that differ in length, as lifted IR against the interpreter. */
+#include "weft.h"
+
+#define WEFT_SUITE rows
+
+/* flatten of rows in rows. */
+SAME(flattened_none, "entry main (a: [][][]f64) : [][]f64 = flatten a", "f64 0x[]x[]")
+SAME(flattened_in_map, "entry main (a: [][][][]f64) : [][][]f64 = map flatten a", "f64 2x[2 1]x[1 0 3]x[2 0 1 3]")
+SAME(flattened_deeper, "entry main (a: [][][][]f64) : [][][]f64 = flatten a", "f64 2x[2 1]x[1 0 3]x[2 0 1 3]")
+SAME(flattened_twice, "entry main (a: [][][]f64) : []f64 = flatten (flatten a)", "f64 3x[2 0 3]x[1 4 0 2 2]")
+SAME(flattened_around_regular, "entry main (a: [][][][]f64) : [][][]f64 = flatten a", "f64 2x[2 1]x2x[1 0 3 2 2 1]")
+SAME(flattened_with_rows,
+     "entry main (a: [][](f64, []f64)) : ([]f64, [][]f64) = let b = flatten a in (map (.0) b, map (.1) b)",
+     "f64 3x[2 0 3]; f64 3x[2 0 3]x[1 4 0 2 2]")
+SAME(flattened_made, "entry main (n: []i64) : [][]i64 = flatten (map (\\k -> generate k (\\i -> iota (k + i))) n)",
+     "i64 4 = 2 0 3 1")
+SAME(flattened_outer_rows, "entry main (a: [][]f64) (k: []f64) : [][]f64 = flatten (map (\\x -> map (map (* x)) a) k)",
+     "f64 3x[2 0 3]", "f64 2")
+SAME(histogram_of_rows_of_rows,
+     "entry main (is: [][][]i64) : []i64 = permute (+) (replicate 13 0) is (map (map (map (* 2))) is)",
+     "i64 3x[2 0 3]x[1 4 0 2 2]")
+SAME(histograms_of_rows_of_rows,
+     "entry main (is: [][][]i64) : [][]i64 = map (\\r -> permute (+) (replicate 13 0) r (map (map (* 2)) r)) is",
+     "i64 3x[2 0 3]x[1 4 0 2 2]")
+
+/* Transforms. */
+SAME(fft_of_rows, "entry main (a: [][]c128) : [][]c128 = map fft a", "c128 4x[2 0 5 1]")
+SAME(fft_and_back, "entry main (a: [][]c128) : [][]c128 = map (\\r -> ifft (map (* 2) (fft r))) a", "c128 4x[3 3 0 8]")
+SAME(fft_of_rows_of_rows, "entry main (a: [][][]c128) : [][][]c128 = map (map fft) a", "c128 3x[2 0 3]x[1 4 0 2 2]")
+SAME(fft_of_unlike_matrices,
+     "entry main (n: []i64) : [][][]c128 = map (\\k -> fft (generate (k, k + 1) (\\i j -> c128 (f64 (i * j + k))))) n",
+     "i64 4 = 2 0 3 1")
+SAME(fft_of_unlike_cubes,
+     "entry main (n: []i64) : [][][][]c128 = map (\\k -> ifft (generate (2, k + 1, k) "
+     "(\\i j l -> c128 (f64 (i * j - l * k))))) n",
+     "i64 4 = 2 0 3 1")
+
+/* Operators on rows. */
+SAME(rows_added, "entry main (a: [][]f64) (z: []f64) : []f64 = fold (zip_with (+)) z a", "f64 3x[2 2 2]", "f64 2")
+SAME(cut_rows_added,
+     "entry main (a: [][]f64) (z: []f64) : []f64 = fold (zip_with (+)) z (map (\\r -> if length r > 2 then r[:2] else "
+     "r) a)",
+     "f64 3x[2 4 3]", "f64 2")
+FAILS(unlike_rows_added, "entry main (a: [][]f64) (z: []f64) : []f64 = fold (zip_with (+)) z a", "f64 3x[2 1 2]",
+      "f64 2")
+SAME(no_rows_added, "entry main (a: [][]f64) (z: []f64) : []f64 = fold (zip_with (+)) z a", "f64 0x[]", "f64 2")
+SAME(rows_added_in_map,
+     "entry main (a: [][]f64) : [][]f64 = map (\\r -> fold (zip_with (+)) r (map (\\x -> map (* x) r) r)) a",
+     "f64 4x[2 0 5 1]")
+SAME(rows_scanned_in_map,
+     "entry main (a: [][]f64) : [][][]f64 = map (\\r -> scan (zip_with (+)) r (map (\\x -> map (* x) r) r[1:])) a",
+     "f64 4x[2 1 5 1]")
+SAME(rows_summed_with_totals,
+     "entry main (a: [][]f64) : []([][]f64, []f64) = map (\\r -> scan_total (zip_with (+)) r (map (\\x -> map (* x) r) "
+     "r)) a",
+     "f64 4x[2 0 5 1]")
+SAME(matrices_added,
+     "entry main (n: []i64) : [][][]i64 = map (\\k -> fold (zip_with (zip_with (+))) (generate k (\\i -> iota i)) "
+     "(generate 3 (\\l -> generate k (\\i -> map (* l) (iota i))))) n",
+     "i64 4 = 3 0 2 5")
+FAILS(unlike_rows_in_map,
+      "entry main (a: [][]f64) : [][]f64 = map (\\r -> fold (zip_with (+)) r (map (\\x -> map (* x) r[1:]) r)) a",
+      "f64 4x[2 1 5 1]")
