@@ -291,7 +291,7 @@ bool vec_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk
         c->condition = condition;
         c->either[0] = *a;
         c->either[1] = *b;
-        c->beside_scalars = scalars > 0;
+        c->beside_scalars = scalars > 0 && (a->body || b->body);
         arrays_either(v, c, like, out);
     }
     loom_lexpr_id both = LOOM_NONE;

@@ -485,7 +485,7 @@ static bool build_body(vec *v, piece *p, uint64_t *used) {
 /* Nodes that stand in no table are made up on the way. */
 static loom_node_id number_of(const vec *v, const loom_node *n) {
     uintptr_t at = (uintptr_t)n, first = (uintptr_t)v->p->nodes;
-    bool in_table = at >= first && at < first + v->p->n_nodes * sizeof *n;
+    bool in_table = at >= first && at < first + v->request->program->n_nodes * sizeof *n;
     return in_table ? (loom_node_id)(n - v->p->nodes) : LOOM_NONE;
 }
 

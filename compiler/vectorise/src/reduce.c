@@ -517,6 +517,11 @@ static bool build_some(vec *v, void *argument, val *result) {
     return true;
 }
 
+static bool check_some(vec *v, const loom_node *n, extent length) {
+    return !vec_maybe_empty(v, length.axis) ||
+           vec_emit_check(v, n, build_some, &length, vec_trap(v, n, LOOM_TRAP_EMPTY, 0));
+}
+
 static bool fold_by_reduction(vec *v, frame *f, const loom_node *n, val *result) {
     bool first = n->op == LOOM_OP_FOLD1;
     val array, start;
@@ -525,10 +530,7 @@ static bool fold_by_reduction(vec *v, frame *f, const loom_node *n, val *result)
     if (!vec_operand(v, f, n, first ? 0 : 1, &array) || !vec_common_length(v, n, &array, 1, &r.reduced)) return false;
     if (first) {
         r.like = element_shapes(v, &array);
-        if (vec_maybe_empty(v, r.reduced.axis) &&
-            !vec_emit_check(v, n, build_some, &r.reduced, vec_trap(v, n, LOOM_TRAP_EMPTY, 0))) {
-            return false;
-        }
+        if (!check_some(v, n, r.reduced)) return false;
     } else {
         if (!vec_operand(v, f, n, 0, &start)) return false;
         r.start = &start;
@@ -538,14 +540,27 @@ static bool fold_by_reduction(vec *v, frame *f, const loom_node *n, val *result)
     return reduce_groups(v, f, &r, out, NULL);
 }
 
+static bool fold_by_halves(vec *v, frame *f, loom_node_id id, val *result) {
+    const loom_node *n = &v->p->nodes[id];
+    val array;
+    extent length;
+    if (n->op == LOOM_OP_FOLD1) {
+        if (!vec_operand(v, f, n, 0, &array) || !vec_common_length(v, n, &array, 1, &length)) return false;
+        if (!check_some(v, n, length)) return false;
+    }
+    return vec_lift_halves(v, f, id, result);
+}
+
 bool vec_lift_fold(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     mark m = vec_mark_here(v);
     if (fold_by_reduction(v, f, n, result)) return true;
-    /* One element after the other, where states are scalars. */
+    /* One element after the other, where states are scalars; or by halves, where they are arrays. */
     const char *remark = v->remark;
     vec_roll_back(v, m);
     if (vec_by_expressions(v, f, id, result)) return true;
+    vec_roll_back(v, m);
+    if (fold_by_halves(v, f, id, result)) return true;
     v->remark = remark;
     return false;
 }

@@ -149,7 +149,7 @@ typedef struct closure {
     const index_step *bound;
     loom_lexpr_id condition;
     thunk either[2];
-    bool beside_scalars; /* EITHER: the same conditional gives scalars too */
+    bool beside_scalars; /* EITHER: bodies that are evaluated for an array give scalars too */
     bool checked;        /* operands are indexed with checks, though the index is in range of the result */
     bool proven;         /* GATHER: its indices are in range */
     loom_lsite_id site;
@@ -204,6 +204,7 @@ typedef struct vec {
     uint32_t inner_depth;            /* LOOPs and IFs around, outside of operations */
     struct target *targets;          /* PERMUTE nodes that are results */
     uint32_t n_targets;
+    loom_body_id *halves; /* NULL, or by node of the request's program: folds by halves (halves.c); body + 1, or 0 */
 } vec;
 
 typedef struct shared {
@@ -391,6 +392,11 @@ bool vec_lift_body(vec *v, const loom_body *b, const val *args, frame *up, val *
 bool vec_has_arrays(const vec *v, const loom_body *b); /* operations worth a nest of their own */
 bool vec_by_expressions(vec *v, frame *f, loom_node_id id,
                         val *result); /* the node as the body of COMPUTE operations */
+
+/* halves.c: folds whose operator is not elementwise */
+void vec_write_halves(vec *v, const loom_body *stage);
+/* False without a remark where there is no such form of the fold. */
+bool vec_lift_halves(vec *v, frame *f, loom_node_id id, val *result);
 
 /* reduce.c, permute.c, control.c */
 bool vec_lift_fold(vec *v, frame *f, loom_node_id id, val *result);

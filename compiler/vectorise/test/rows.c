@@ -61,3 +61,31 @@ SAME(matrices_added,
 FAILS(unlike_rows_in_map,
       "entry main (a: [][]f64) : [][]f64 = map (\\r -> fold (zip_with (+)) r (map (\\x -> map (* x) r[1:]) r)) a",
       "f64 4x[2 1 5 1]")
+
+/* Operators that change the shape of rows, or choose between them. */
+SAME(rows_joined, "entry main (a: [][]f64) : []f64 = fold (++) [] a", "f64 5x[2 0 5 1 3]")
+SAME(rows_joined_none, "entry main (a: [][]f64) : []f64 = fold (++) [7] a", "f64 0x[]")
+SAME(rows_joined_to_one, "entry main (a: [][]f64) : []f64 = fold (++) [7] a", "f64 1x[3]")
+SAME(rows_joined_in_map, "entry main (a: [][][]f64) : [][]f64 = map (fold (++) []) a", "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
+SAME(rows_joined_first, "entry main (a: [][][]f64) : [][]f64 = map (fold1 (++)) a", "f64 3x[2 1 3]x[1 4 0 2 2 3]")
+FAILS(rows_joined_no_first, "entry main (a: [][][]f64) : [][]f64 = map (fold1 (++)) a", "f64 3x[2 0 3]x[1 4 0 2 2]")
+SAME(longest_row, "entry main (a: [][]f64) : []f64 = fold (\\x y -> if length x > length y then x else y) [] a",
+     "f64 5x[2 0 5 1 3]")
+SAME(longest_rows,
+     "entry main (a: [][][]f64) : [][]f64 = map (fold (\\x y -> if length x > length y then x else y) []) a",
+     "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
+SAME(operator_from_around,
+     "entry main (a: [][][]f64) (k: []f64) : [][]f64 = map2 (\\r c -> fold (\\x y -> x ++ [c] ++ y) [] r) a k",
+     "f64 4x[2 0 2 1]x[1 4 2 2 3]", "f64 4")
+SAME(matrix_products,
+     "entry main (a: [][][][]f64) : [][][]f64 = map (fold1 (\\x y -> map (\\r -> map (\\c -> sum (map2 (*) r c)) "
+     "(transpose y)) x)) a",
+     "f64 3x4x2x2")
+SAME(rows_and_numbers,
+     "entry main (a: [][]f64) : ([]f64, i64) = fold (\\(x, i) (y, j) -> if sum x > sum y then (x, i) else (y, j)) "
+     "([], -1) (imap (\\i r -> (r, i)) a)",
+     "f64 5x[2 0 5 1 3]")
+SAME(rows_in_rows_joined, "entry main (a: [][][]f64) : [][]f64 = fold (++) [] a", "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
+SAME(operator_with_fold,
+     "entry main (a: [][]f64) : []f64 = fold (\\x y -> [fold (+) 0 x + fold (+) 0 y] ++ fold1 (++) [x, y]) [] a",
+     "f64 1x[3]")
