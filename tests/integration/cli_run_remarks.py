@@ -17,24 +17,23 @@ failed = []
 
 # name, program, words of the remark, whether explain can know
 CASES = [
-    ("irregular rows", """entry main (xss: seq ([]f64)) : [][]c128 =
+    ("irregular rows", """entry main (xss: seq ([]f64)) : [][][]f64 =
   from_seq (map_seq (\\xs ->
-    fft (map (\\x -> complex x 0) xs)) xss)""", r"interpreted: p\.weft:3: an fft of rows that may differ in length", False),
-    ("rows of an extent of the element", """entry main (s: seq i64) : []f64 =
+    [xs, xs] with [0] = map (+ 1) xs) xss)""", r"interpreted: p\.weft:3: an update by a row that may differ in length", False),
+    ("rows of an extent of the element", """entry main (s: seq i64) : []i64 =
   from_seq (map_seq (\\i ->
-    sum (map re (fft (map (\\k -> complex (f64 k) 1) (iota i))))) s)""", r"interpreted: p\.weft:3: an fft of rows that may differ in length", True),
-    ("flatten", """entry main (s: seq i64) : []f64 =
-  from_seq (map_seq (\\i ->
-    sum (map re (fft (flatten (generate i (\\k -> generate k (\\j -> complex (f64 j) 1))))))) s)""",
-     r"interpreted: p\.weft:3: an fft of rows that may differ in length", True),
-    ("under a condition", """entry main (s: seq i64) : []f64 =
+    sum (flatten ([iota i, iota 2] with [0] = iota (i + 1)))) s)""", r"interpreted: p\.weft:3: an update by a row that may differ", True),
+    ("scan of rows", """entry main (s: seq i64) : []i64 =
+  from_seq (map_seq (\\i -> if i < 0 then 0 else
+    sum (flatten (scan (++) [] (generate i (\\k -> iota k))))) s)""", r"interpreted: p\.weft:3: an operator", True),
+    ("under a condition", """entry main (s: seq i64) : []i64 =
   from_seq (map_seq (\\i ->
     if i > 2
-    then sum (map re (fft (map (\\k -> complex (f64 k) 1) (iota i))))
-    else 0) s)""", r"interpreted: p\.weft:4: an fft of rows that may differ in length", True),
-    ("fold of rows", """entry main (s: seq i64) : []i64 =
-  from_seq (map_seq (\\i -> if i < 0 then 0 else
-    sum (fold (++) [] (generate i (\\k -> iota k)))) s)""", r"interpreted: p\.weft:3: an operator", True),
+    then length (scan (++) [] (map iota (iota i)))
+    else 0) s)""", r"interpreted: p\.weft:4: an operator", True),
+    ("fold of a stream of rows", """entry main (s: seq i64) : []i64 =
+  fold_seq (++) []
+    (map_seq (\\k -> [k, k]) s)""", r"fold_seq \(p\.weft:2\): interpreted: an operator", True),
     ("chained scan", """entry main (s: seq i64) : []i64 =
   from_seq
     (scan_seq (+) 0 s)""", r"interpreted by one worker: p\.weft:3: scan_seq: a chained scan", True),

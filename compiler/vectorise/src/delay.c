@@ -292,7 +292,7 @@ static bool delay_transpose(vec *v, const loom_node *n, const val *ops, val *res
     return true;
 }
 
-static bool delay_flatten(vec *v, const loom_node *n, const val *ops, val *result) {
+bool vec_delay_flatten(vec *v, const loom_node *n, const val *ops, val *result) {
     extent outer, total;
     leaf product;
     if (!has_length(v, n, &ops[0], &outer)) return false;
@@ -461,7 +461,7 @@ bool vec_delay(vec *v, frame *f, const loom_node *n, val *result) {
     case LOOM_OP_GATHER: return delay_gather(v, n, ops, result);
     case LOOM_OP_BACKPERMUTE: return delay_backpermute(v, f, n, ops, result);
     case LOOM_OP_TRANSPOSE: return delay_transpose(v, n, ops, result);
-    case LOOM_OP_FLATTEN: return delay_flatten(v, n, ops, result);
+    case LOOM_OP_FLATTEN: return vec_delay_flatten(v, n, ops, result);
     case LOOM_OP_UNFLATTEN: return delay_unflatten(v, n, ops, result);
     case LOOM_OP_CONCAT: return delay_concat(v, n, ops, result);
     case LOOM_OP_REVERSE: return delay_same_length(v, PULL_REVERSE, n, ops, result);

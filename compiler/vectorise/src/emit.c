@@ -171,6 +171,20 @@ bool vec_to_expr(vec *v, const leaf *x, loom_lexpr_id *e) {
     return false;
 }
 
+bool vec_load_or_const(vec *v, const leaf *x, loom_scalar otherwise, loom_lexpr_id *e) {
+    loom_lexpr_id args[MAX_LEVELS + 1], fallback = vec_x_const(v, x->dtype, otherwise);
+    if (!vec_to_expr(v, x, e)) return false;
+    loom_lexpr load = v->l->exprs[*e];
+    if (load.kind != LOOM_LX_LOAD || load.mode != LOOM_LOAD_CHECKED) return true;
+    for (uint32_t i = 0; i < load.n_args; i++) args[i] = loom_lifted_arg(v->l, &load, i);
+    args[load.n_args] = fallback;
+    load.mode = LOOM_LOAD_DEFAULT;
+    load.site = LOOM_NONE;
+    v->l->n_exprs = *e; /* taken back: nothing refers to it */
+    *e = loom_lifted_expr(v->l, load, args, load.n_args + 1);
+    return true;
+}
+
 /* ---- blocks and operations under construction ---- */
 
 open_block vec_block_open(vec *v) {

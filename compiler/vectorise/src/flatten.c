@@ -122,7 +122,7 @@ bool vec_lift_flatten(vec *v, const loom_node *n, const val *xs, val *result) {
     extent total;
     if (!vec_materialise(v, n, &made)) return false;
     for (uint32_t i = 0; i < made.n; i++) {
-        if (vec_chunk_among(v, made.at[i].own, made.at[i].n_own)) {
+        if (vec_chunk_among(v, made.at[i].own + 1, made.at[i].n_own - 1)) {
             return vec_refuse(v, n, "a flatten of rows that differ in length, along the stream");
         }
     }

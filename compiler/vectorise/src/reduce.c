@@ -400,6 +400,13 @@ static bool only_zips(const vec *v, const loom_body *op) {
     return true;
 }
 
+bool vec_zips(const vec *v, const loom_body *op, loom_lblock_id combine) {
+    for (uint32_t i = 0; i < v->l->blocks[combine].n_params; i++) {
+        if (!names_param(v, combine, i)) return false;
+    }
+    return only_zips(v, op);
+}
+
 /* Extents of state and element, as they are under the levels of the elements and of the states' axes around. */
 static void row_extents(vec *v, const leaf *s, const leaf *x, uint32_t k, extent *a, extent *b) {
     *a = vec_own_as_level(v, s->own[k], v->depth + 1);
@@ -432,8 +439,7 @@ static bool check_shapes(vec *v, const reduction *r) {
             extent a, b;
             row_extents(v, s, x, k, &a, &b);
             if (vec_known_equal(v, a, b)) continue;
-            if (!names_param(v, r->combine, g) || !names_param(v, r->combine, r->n_group + g) ||
-                !only_zips(v, loom_node_body(v->p, r->node, 0))) {
+            if (!vec_zips(v, loom_node_body(v->p, r->node, 0), r->combine)) {
                 return vec_refuse(v, r->node, "elements that may differ in shape from the neutral element");
             }
             if (vec_is_segmented(v, a) || vec_is_segmented(v, b)) {
@@ -565,13 +571,13 @@ bool vec_lift_fold(vec *v, frame *f, loom_node_id id, val *result) {
     return false;
 }
 
-static loom_lblock_id sum_block(vec *v) {
+loom_lblock_id vec_prim_block(vec *v, loom_prim prim) {
     loom_dtype types[2] = {LOOM_I64, LOOM_I64};
     vec_op_begin(v);
     open_block b = vec_block_open(v);
     loom_lexpr_id args[2] = {vec_x_param(v, LOOM_I64, 0), vec_x_param(v, LOOM_I64, 1)};
-    loom_lexpr_id sum = vec_x_prim(v, LOOM_PRIM_ADD, LOOM_I64, args, LOOM_NONE);
-    loom_lblock_id block = vec_block_close(v, b, 2, types, 1, &sum);
+    loom_lexpr_id result = vec_x_prim(v, prim, LOOM_I64, args, LOOM_NONE);
+    loom_lblock_id block = vec_block_close(v, b, 2, types, 1, &result);
     vec_op_end(v);
     return block;
 }
@@ -590,7 +596,7 @@ bool vec_lift_sums(vec *v, const loom_node *n, const val *numbers, extent length
                    .start = &start,
                    .group = &group,
                    .n_group = 1};
-    r.combine = sum_block(v);
+    r.combine = vec_prim_block(v, LOOM_PRIM_ADD);
     r.builtin = vec_builtin_of(v, r.combine);
     return sums ? make_reduction(v, &r, sums, total) : make_reduction(v, &r, total, NULL);
 }

@@ -296,6 +296,8 @@ loom_lexpr_id vec_x_check(vec *v, loom_lexpr_id condition, loom_lexpr_id value, 
                           uint32_t n_numbers, loom_lsite_id site);
 loom_lexpr_id vec_x_result(vec *v, loom_lexpr_id of, loom_dtype t, uint32_t i, uint32_t n);
 bool vec_to_expr(vec *v, const leaf *x, loom_lexpr_id *e); /* a scalar leaf */
+/* The same; where an index of a load that may be out of range is, the constant. */
+bool vec_load_or_const(vec *v, const leaf *x, loom_scalar otherwise, loom_lexpr_id *e);
 leaf vec_expr_leaf(const vec *v, loom_lexpr_id e);
 val vec_one(vec *v, loom_lexpr_id e); /* that leaf alone */
 typedef struct open_block {
@@ -373,6 +375,10 @@ index_step vec_at_expr(loom_lexpr_id e);
  */
 bool vec_is_delayed(loom_op op);
 bool vec_delay(vec *v, frame *f, const loom_node *n, val *result);
+/* flatten, of whatever rows. */
+bool vec_delay_flatten(vec *v, const loom_node *n, const val *x, val *result);
+/* The same, manifest, in place of the array. */
+bool vec_flatten_once(vec *v, const loom_node *n, val *x);
 bool vec_delay_body(vec *v, frame *f, const loom_node *n, const val *args, uint32_t n_args, val *result);
 /* What a body without parameters gives, evaluated and forgotten: its extents, as far as axes. */
 bool vec_probe_body(vec *v, const loom_body *b, frame *f, val *x);
@@ -408,6 +414,10 @@ bool vec_combine_block(vec *v, const loom_node *n, const loom_body *op, frame *u
 bool vec_combine_merge(vec *v, const loom_node *n, const loom_body *merge, const val *inputs, uint32_t n_inputs,
                        const leaf *like, uint32_t n_like, const uint32_t *group, loom_lblock_id *block);
 uint16_t vec_builtin_of(const vec *v, loom_lblock_id combine);
+/* Whether the operator, whose block is `combine`, can make nothing but an error of operands that differ in shape. */
+bool vec_zips(const vec *v, const loom_body *op, loom_lblock_id combine);
+/* (a, x) -> prim a x, on i64 */
+loom_lblock_id vec_prim_block(vec *v, loom_prim prim);
 bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_scatter(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_fft(vec *v, frame *f, loom_node_id id, val *result);

@@ -89,3 +89,63 @@ SAME(rows_in_rows_joined, "entry main (a: [][][]f64) : [][]f64 = fold (++) [] a"
 SAME(operator_with_fold,
      "entry main (a: [][]f64) : []f64 = fold (\\x y -> [fold (+) 0 x + fold (+) 0 y] ++ fold1 (++) [x, y]) [] a",
      "f64 1x[3]")
+
+/* Rows that are put somewhere. */
+SAME(put_into_rows,
+     "entry main (a: [][]f64) (is: [](i64, i64)) : [][]f64 = permute (+) a is (map (\\(i, j) -> f64 (10 * i + j)) is)",
+     "f64 3x[2 0 3]", "i64 6 = 0 2 1 2 3 -1; i64 6 = 1 2 0 2 0 0")
+SAME(put_into_rows_in_map,
+     "entry main (a: [][][]f64) (is: [](i64, i64)) : [][][]f64 = map (\\r -> permute max r is (map (\\(i, j) -> f64 "
+     "(10 * "
+     "i + j)) is)) a",
+     "f64 3x[2 0 3]x[1 4 0 2 2]", "i64 6 = 0 1 1 2 3 -1; i64 6 = 1 2 0 1 0 0")
+SAME(rows_put,
+     "entry main (a: [][]f64) (is: []i64) : [][]f64 = permute (zip_with (+)) a is (map (\\i -> if i >= 0 && i < length "
+     "a "
+     "then map (* 2) a[i] else [1]) is)",
+     "f64 3x[2 0 3]", "i64 6 = 0 2 2 3 -1 1")
+FAILS(unlike_rows_put, "entry main (a: [][]f64) (is: []i64) (b: [][]f64) : [][]f64 = permute (zip_with (+)) a is b",
+      "f64 3x[2 0 3]", "i64 2 = 0 2", "f64 2x[2 2]")
+SAME(rows_put_nowhere, "entry main (a: [][]f64) (is: []i64) (b: [][]f64) : [][]f64 = permute (zip_with (+)) a is b",
+     "f64 3x[2 0 3]", "i64 3 = 0 3 2", "f64 3x[2 5 3]")
+SAME(rows_put_onto_regular,
+     "entry main (a: [][]f64) (is: []i64) (b: [][]f64) : [][]f64 = permute (zip_with (+)) a is b", "f64 3x2",
+     "i64 4 = 0 3 2 -1", "f64 4x[2 5 2 0]")
+FAILS(rows_put_onto_regular_unlike,
+      "entry main (a: [][]f64) (is: []i64) (b: [][]f64) : [][]f64 = permute (zip_with (+)) a is b", "f64 3x2",
+      "i64 4 = 0 3 2 1", "f64 4x[2 5 2 0]")
+SAME(rows_put_in_map,
+     "entry main (a: [][][]f64) (is: []i64) : [][][]f64 = map (\\r -> permute (zip_with (+)) r is (map (\\i -> if i < "
+     "length r then r[i] else []) is)) a",
+     "f64 3x[2 0 3]x[1 4 0 2 2]", "i64 4 = 0 1 1 2")
+SAME(
+    rows_of_rows_put,
+    "entry main (a: [][][]f64) (is: []i64) : [][][]f64 = permute (zip_with (zip_with (+))) a is (map (\\i -> a[i]) is)",
+    "f64 3x[2 0 3]x[1 4 0 2 2]", "i64 4 = 0 1 0 2")
+SAME(put_from_rows, "entry main (a: [][]i64) (b: []i64) : []i64 = scatter b a (map (map (* 2)) a)", "i64 3x[2 0 6]",
+     "i64 5")
+SAME(rows_replaced, "entry main (a: [][]f64) (is: []i64) (b: [][]f64) : [][]f64 = scatter a is b", "f64 4x[2 0 3 1]",
+     "i64 5 = 0 3 5 0 -1", "f64 5x[3 0 2 1 7]")
+SAME(rows_replaced_from_rows,
+     "entry main (a: [][]f64) (is: [][]i64) : [][]f64 = scatter a is (map (map (\\i -> map f64 (iota i))) is)",
+     "f64 5x[2 0 3 1 1]", "i64 3x[2 0 3]")
+SAME(rows_replaced_in_map,
+     "entry main (a: [][][]f64) (is: []i64) : [][][]f64 = map (\\r -> scatter r is (map (\\i -> map f64 (iota i)) is)) "
+     "a",
+     "f64 3x[2 0 3]x[1 4 0 2 2]", "i64 4 = 0 1 7 2")
+SAME(replaced_in_rows,
+     "entry main (a: [][]f64) (is: [](i64, i64)) : [][]f64 = scatter a is (map (\\(i, j) -> f64 (10 * i + j)) is)",
+     "f64 3x[2 0 3]", "i64 6 = 0 2 1 2 3 -1; i64 6 = 1 2 0 2 0 0")
+SAME(pairs_replaced,
+     "entry main (a: []([]f64, i64)) (is: []i64) : []([]f64, i64) = scatter a is (map (\\i -> (map f64 (iota i), i)) "
+     "is)",
+     "f64 4x[2 0 3 1]; i64 4", "i64 5 = 0 3 5 2 4")
+SAME(put_from_stream, "entry main (s: seq ([]i64)) : []i64 = permute_seq (+) (replicate 9 0) s (map_seq (map (* 2)) s)",
+     "i64 5x[2 0 3 1 1]")
+SAME(put_from_stream_of_rows,
+     "entry main (s: seq ([][]i64)) : []i64 = permute_seq (+) (replicate 9 0) s (map_seq (map (map (* 2))) s)",
+     "i64 3x[2 0 3]x[1 4 0 2 2]")
+SAME(rows_put_from_stream,
+     "entry main (s: seq ([]i64)) (is: seq i64) : [][]i64 = permute_seq (zip_with (+)) (replicate 4 (replicate 2 0)) "
+     "is s",
+     "i64 5x[2 2 3 2 0]", "i64 5 = 1 3 5 1 -1")
