@@ -210,10 +210,18 @@ static loom_status *check_permute(const checker *c, uint32_t a, const loom_plan_
 static loom_status *check_reduce(const checker *c, uint32_t a, const loom_plan_action *action) {
     LOOM_TRY(check_kernel(c->plan, a, action->kernel));
     LOOM_TRY(check_kernel(c->plan, a, action->kernel2));
-    NEED(action->extent < c->plan->n_extents && !is_segmented(c->plan, action->extent), "action %u: no extent %u", a,
-         action->extent);
+    NEED(action->extent < c->plan->n_extents, "action %u: no extent %u", a, action->extent);
     NEED(action->n_buffers >= 1, "action %u: reduces into nothing", a);
     for (uint32_t i = 0; i < action->n_buffers; i++) LOOM_TRY(check_target(c, a, action->buffers[i]));
+    if (!is_segmented(c->plan, action->extent)) return NULL;
+    const loom_plan *p = c->plan;
+    LOOM_TRY(check_buffer(c, a, action->buffer));
+    NEED(p->buffers[action->buffer].offsets && same_extents(p, action->buffer, p->extents[action->extent].lengths),
+         "action %u: reduces rows without their offsets", a);
+    for (uint32_t i = 0; i < action->n_buffers; i++) {
+        NEED(!p->buffers[action->buffers[i]].offsets && same_extents(p, action->buffers[i], action->buffer),
+             "action %u: reduces rows into buffer %u, which has not one element for each", a, action->buffers[i]);
+    }
     return NULL;
 }
 

@@ -1,6 +1,10 @@
 /* REDUCE: the axis is cut into pieces, each reduced by one thread into a partial result, and the partial results are
  * combined from left to right. Where the cuts are follows from the extents and the plan alone, so that the result is
- * the same for any number of threads. */
+ * the same for any number of threads.
+ *
+ * Rows that differ in length are cut in the same way, all elements of all rows as one axis. Rows that begin in a piece
+ * are its own, as far as it goes; what it has of the row that it begins inside of is its partial result, and is
+ * combined into that row's. */
 #include "common/buffer.h"
 #include "executor/engine.h"
 #include <stdlib.h>
@@ -24,11 +28,16 @@ static uint64_t aligned(uint64_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
+static bool is_of_rows(const loom_engine *engine, const loom_plan_action *action) {
+    return action->extent != LOOM_NO_EXTENT && engine->plan->extents[action->extent].kind == LOOM_EXTENT_SEGMENTED;
+}
+
 static reduce_plan plan_pieces(const loom_engine *engine, const loom_plan_action *action, int64_t n) {
     reduce_plan r = {.n = n};
+    bool rows = is_of_rows(engine, action);
     for (uint32_t i = 0; i < action->n_buffers; i++) {
         uint64_t bytes = 0;
-        loom_status_free(loom_engine_size(engine, action->buffers[i], &bytes));
+        if (!rows) loom_status_free(loom_engine_size(engine, action->buffers[i], &bytes));
         r.partial_bytes += aligned(bytes ? bytes : 1);
     }
     int64_t most = (int64_t)(PARTIAL_BYTES / r.partial_bytes);
@@ -46,7 +55,8 @@ uint64_t loom_engine_reduce_bytes(const loom_engine *engine, const loom_plan_act
     int64_t n = action->extent == LOOM_NO_EXTENT ? 1 : engine->extents[action->extent];
     if (n < 0) n = 0;
     reduce_plan r = plan_pieces(engine, action, n);
-    return r.pieces > 1 ? loom_memory_rounded((uint64_t)(r.pieces - 1) * r.partial_bytes) : 0;
+    int64_t held = is_of_rows(engine, action) ? r.pieces : r.pieces - 1;
+    return held > 0 ? loom_memory_rounded((uint64_t)held * r.partial_bytes) : 0;
 }
 
 typedef struct reduce_job {
@@ -85,12 +95,65 @@ static void join(reduce_job *r, const loom_plan_action *action) {
     }
 }
 
+/* Of rows: one element for each leaf and piece. */
+static void lay_out_heads(reduce_job *r, char *at) {
+    for (size_t i = 0; i < (size_t)r->plan.pieces * r->n_leaves; i++, at += aligned(1)) r->partial[i] = at;
+}
+
+/* The row that element `at` is one of. */
+static int64_t row_of(const int64_t *offsets, int64_t n_rows, int64_t at) {
+    int64_t low = 0, high = n_rows; /* offsets[low] <= at < offsets[high] */
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (offsets[middle] <= at) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void join_rows(reduce_job *r, const loom_plan_action *action) {
+    const loom_engine *engine = r->engine;
+    const int64_t *offsets = engine->data[action->buffer];
+    int64_t n_rows = loom_engine_elements(engine, action->buffer);
+    void **into = loom_xcalloc(r->n_leaves, sizeof *into);
+    for (int64_t p = 1; p < r->plan.pieces; p++) {
+        int64_t row = row_of(offsets, n_rows, p * r->plan.piece);
+        if (offsets[row] == p * r->plan.piece) continue;
+        for (uint32_t i = 0; i < r->n_leaves; i++) {
+            size_t element = loom_dtype_size(engine->plan->buffers[action->buffers[i]].dtype);
+            into[i] = (char *)engine->data[action->buffers[i]] + (size_t)row * element;
+        }
+        loom_engine_combine(r->engine, action->kernel2, into, &r->partial[(size_t)p * r->n_leaves], 1);
+    }
+    free(into);
+}
+
+static loom_status *reduce_rows(reduce_job *r, const loom_plan_action *action) {
+    loom_memory *memory = r->engine->executor->memory;
+    loom_block block = {0};
+    if (r->plan.pieces == 0) return NULL;
+    uint64_t bytes = (uint64_t)r->plan.pieces * r->plan.partial_bytes;
+    LOOM_TRY(loom_memory_take(memory, bytes, "a reduction's partial results", &block));
+    r->partial = loom_xcalloc((size_t)r->plan.pieces * r->n_leaves + 1, sizeof *r->partial);
+    lay_out_heads(r, block.data);
+    loom_pool_for(r->engine->executor->pool, r->plan.pieces, 1, &r->engine->executor->cancelled, reduce_body, r);
+    loom_status *status = loom_engine_cancelled(r->engine);
+    if (!status) join_rows(r, action);
+    free(r->partial);
+    loom_memory_give(memory, &block);
+    return status;
+}
+
 loom_status *loom_engine_reduce(loom_engine *engine, const loom_plan_action *action) {
     LOOM_TRY(loom_engine_scratch(engine, action->kernel));
     int64_t n;
     LOOM_TRY(loom_engine_extent(engine, action->extent, &n));
     reduce_job r = {.engine = engine, .n_leaves = action->n_buffers, .plan = plan_pieces(engine, action, n)};
     r.kernel = (loom_kernel_reduce)(uintptr_t)engine->kernels[action->kernel];
+    if (is_of_rows(engine, action)) return reduce_rows(&r, action);
     /* An empty axis gives the neutral element: one call with an empty range. */
     if (r.plan.pieces == 0) r.plan.pieces = 1;
     loom_block block = {0};

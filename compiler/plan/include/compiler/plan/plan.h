@@ -83,7 +83,8 @@ typedef struct loom_kernel_frame {
 
 /* RANGE    writes its result buffers for outermost indices [from, to); ranges are disjoint and may run at once. */
 typedef void (*loom_kernel_range)(const loom_kernel_frame *frame, int64_t from, int64_t to);
-/* REDUCE   reduces indices [from, to) of the reduced axis into partial[0..k): starts from the neutral element. */
+/* REDUCE   reduces indices [from, to) of the reduced axis into partial[0..k): starts from the neutral element. Of
+ * lists: into their own results, but for the list that `from` lies inside of, whose part goes into partial. */
 typedef void (*loom_kernel_reduce)(const loom_kernel_frame *frame, int64_t from, int64_t to, void *const *partial);
 /* COMBINE  into[j][i] = op(into[.][i], from[.][i]) for i in [begin, end): the earlier on the left. No buffers of frame.
  */
@@ -118,7 +119,8 @@ typedef enum loom_action_kind {
     LOOM_ACT_KERNEL,  /* kernel (RANGE) over [0, extents[extent]); extent LOOM_NO_EXTENT: one call with (0, 1). A
                          segmented extent: elements of all lists in order */
     LOOM_ACT_REDUCE,  /* kernel (REDUCE), kernel2 (COMBINE) over [0, extents[extent]) into buffers[]; pieces of fixed
-                         size, in order */
+                         size, in order. A segmented extent: elements of all lists; buffer: where these begin. buffers[]
+                         hold the neutral element of each list */
     LOOM_ACT_FFT,     /* fft from buffer to buffer2 (may be equal); batch = product of the leading extents of buffer. Of
                          rank 1 with a segmented extent: each list by itself */
     LOOM_ACT_PERMUTE, /* kernel (INSPECT), kernel2 (EXECUTE); see permute */
