@@ -298,7 +298,10 @@ class Ragged:
             there = "(let %s = %s in if %s < length %s then %s[%s] else [])" % (i, at, i, a, a, i)
             return E(t, "(let %s = " % a, rows, " in permute (zip_with %s) %s (imap (\\%s _ -> %s) %s) (imap (\\%s _ -> map (\\%s -> " %
                      (r.choice(["(+)", "max"]), a, i, at, a, i, x), value, ") %s) %s))" % (there, a))
-        if k < 0.65:
+        if k < 0.5:
+            at = r.choice(["0", "length %s - 1" % a, "length %s / 2" % a])
+            return E(t, "(let %s = " % a, rows, " in if length %s > 0 then %s with [%s] = " % (a, a, at), self.row(env, d - 2), " else %s)" % a)
+        if k < 0.7:
             places = "(imap (\\%s _ -> %s) %s)" % (i, at, a)
             return E(t, "(let %s = " % a, rows, " in scatter %s %s (map (\\%s -> " % (a, places, q), self.row(inner, d - 2), ") %s))" % a)
         pair = "(imap (\\%s %s -> (%s, length %s / 2)) %s)" % (i, q, at, q, a)

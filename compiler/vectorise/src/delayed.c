@@ -539,14 +539,16 @@ static bool pull_parts(vec *v, const closure *c, index_step at, val *element) {
 static bool pull_update(vec *v, const closure *c, index_step at, val *element) {
     loom_lexpr_id all = LOOM_NONE, e;
     thunk a = thunk_of(c->operands[1]), b = thunk_of(c->operands[0]);
+    val like = *c->shape;
     for (uint32_t i = 0; i <= c->n_bound; i++) {
         index_step step = i < c->n_bound ? c->bound[i] : at;
         if (!vec_to_expr(v, &c->operands[2 + i].at[0], &e)) return false;
         loom_lexpr_id here = offset(v, LOOM_PRIM_EQ, step.at, e);
         all = all == LOOM_NONE ? here : offset(v, LOOM_PRIM_AND, all, here);
         b = extend(v, &b, step);
+        like = drop_level(v, &like, step);
     }
-    return vec_either(v, c->node, all, &a, &b, &c->operands[1], element);
+    return vec_either(v, c->node, all, &a, &b, &like, element);
 }
 
 static bool pull_flatten(vec *v, const closure *c, index_step at, val *element) {
@@ -578,7 +580,7 @@ static val unbound_shape(vec *v, const closure *c) {
     switch (c->kind) {
     case PULL_UNFLATTEN: return vec_closure_leaves(v, NULL, like, 1, c->extents, 2);
     case PULL_TRANSPOSE: return vec_closure_leaves(v, NULL, like, 2, c->extents, 2);
-    case PULL_BODY: return *like;
+    case PULL_UPDATE: return *c->shape;
     default: return *like;
     }
 }

@@ -144,7 +144,7 @@ typedef struct closure {
     const val *operands;
     uint32_t n_operands;
     const extent *extents; /* of operands or of the result, by kind */
-    const val *shape;      /* ARRAY, CONCAT: what all parts have in common */
+    const val *shape;      /* ARRAY, CONCAT, UPDATE: what all parts have in common */
     uint32_t n_bound, n_wanted;
     const index_step *bound;
     loom_lexpr_id condition;

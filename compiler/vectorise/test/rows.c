@@ -149,3 +149,17 @@ SAME(rows_put_from_stream,
      "entry main (s: seq ([]i64)) (is: seq i64) : [][]i64 = permute_seq (zip_with (+)) (replicate 4 (replicate 2 0)) "
      "is s",
      "i64 5x[2 2 3 2 0]", "i64 5 = 1 3 5 1 -1")
+
+/* Rows in place of others. */
+SAME(row_updated, "entry main (a: [][]f64) (x: []f64) : [][]f64 = a with [1] = x", "f64 4x[2 0 5 1]", "f64 3")
+FAILS(no_row_updated, "entry main (a: [][]f64) (x: []f64) : [][]f64 = a with [4] = x", "f64 4x[2 0 5 1]", "f64 3")
+SAME(rows_updated_in_map, "entry main (a: [][][]f64) : [][][]f64 = map (\\r -> r with [length r - 1] = r[0] ++ r[0]) a",
+     "f64 3x[2 1 3]x[1 4 0 2 2 3]")
+REFUSED(row_of_rows_updated, "an inner extent that is not known here",
+        "entry main (a: [][][]f64) (x: []f64) : [][][]f64 = a with [0, 1] = x", "f64 3x[2 0 3]x[1 4 0 2 2]", "f64 3")
+SAME(pair_updated, "entry main (a: []([]f64, f64)) (x: []f64) : []([]f64, f64) = a with [1] = (x, 7)",
+     "f64 3x[2 0 3]; f64 3", "f64 4")
+SAME(rows_updated_in_turns,
+     "entry main (a: [][]f64) : [][]f64 = loop b = a for i < length a do b with [i] = b[i] ++ b[0]", "f64 4x[2 0 5 1]")
+SAME(read_of_updated, "entry main (a: [][]f64) (x: []f64) : []f64 = map sum (a with [2] = x)", "f64 4x[2 0 5 1]",
+     "f64 3")
