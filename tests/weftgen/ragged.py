@@ -262,6 +262,10 @@ class Ragged:
             return self.referred(t, env, d)
         if x < 0.92 and d > 1:
             return self.put(t, env, d)
+        if x < 0.93 and d > 1:
+            a, b = self.name("a"), self.name("b")
+            op = r.choice(["(++)", "(\\%s %s -> if length %s > length %s then %s else %s)" % (a, b, a, b, a, b)])
+            return E(t, "(%s %s [] " % (r.choice(["scan", "scan_ex", "scan_right"]), op), self.matrix(env, d - 1), ")")
         if x < 0.94 and d > 1:  # rows in rows
             return E(t, "(flatten (map (\\%s -> " % q, self.matrix(inner, d - 2), ") ", self.matrix(env, d - 1), "))")
         if x < 0.96:

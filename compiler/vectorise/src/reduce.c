@@ -601,8 +601,7 @@ bool vec_lift_sums(vec *v, const loom_node *n, const val *numbers, extent length
     return sums ? make_reduction(v, &r, sums, total) : make_reduction(v, &r, total, NULL);
 }
 
-bool vec_lift_scan(vec *v, frame *f, loom_node_id id, val *result) {
-    const loom_node *n = &v->p->nodes[id];
+static bool scan_by_reduction(vec *v, frame *f, const loom_node *n, val *result) {
     val array, start;
     leaf *out;
     reduction r = {.node = n, .kind = LOOM_LO_SCAN, .scan = (loom_scan_kind)n->aux, .array = &array, .start = &start};
@@ -612,4 +611,14 @@ bool vec_lift_scan(vec *v, frame *f, loom_node_id id, val *result) {
     bool total = n->aux == LOOM_SCAN_TOTAL;
     *result = vec_leaves_of(v, array.n * (total ? 2 : 1), &out);
     return reduce_groups(v, f, &r, out, out + array.n);
+}
+
+bool vec_lift_scan(vec *v, frame *f, loom_node_id id, val *result) {
+    mark m = vec_mark_here(v);
+    if (scan_by_reduction(v, f, &v->p->nodes[id], result)) return true;
+    const char *remark = v->remark;
+    vec_roll_back(v, m);
+    if (vec_lift_halves(v, f, id, result)) return true;
+    v->remark = remark;
+    return false;
 }

@@ -204,7 +204,8 @@ typedef struct vec {
     uint32_t inner_depth;            /* LOOPs and IFs around, outside of operations */
     struct target *targets;          /* PERMUTE nodes that are results */
     uint32_t n_targets;
-    loom_body_id *halves; /* NULL, or by node of the request's program: folds by halves (halves.c); body + 1, or 0 */
+    loom_body_id
+        *halves; /* NULL, or by node of the request's program: folds and scans by halves (halves.c); body + 1, or 0 */
 } vec;
 
 typedef struct shared {
@@ -399,9 +400,9 @@ bool vec_has_arrays(const vec *v, const loom_body *b); /* operations worth a nes
 bool vec_by_expressions(vec *v, frame *f, loom_node_id id,
                         val *result); /* the node as the body of COMPUTE operations */
 
-/* halves.c: folds whose operator is not elementwise */
+/* halves.c: folds and scans whose operator is not elementwise */
 void vec_write_halves(vec *v, const loom_body *stage);
-/* False without a remark where there is no such form of the fold. */
+/* False without a remark where there is no such form of it. */
 bool vec_lift_halves(vec *v, frame *f, loom_node_id id, val *result);
 
 /* reduce.c, permute.c, control.c */

@@ -163,3 +163,17 @@ SAME(rows_updated_in_turns,
      "entry main (a: [][]f64) : [][]f64 = loop b = a for i < length a do b with [i] = b[i] ++ b[0]", "f64 4x[2 0 5 1]")
 SAME(read_of_updated, "entry main (a: [][]f64) (x: []f64) : []f64 = map sum (a with [2] = x)", "f64 4x[2 0 5 1]",
      "f64 3")
+
+/* Scans with operators that change the shape of rows. */
+SAME(rows_scanned, "entry main (a: [][]f64) : [][]f64 = scan (++) [] a", "f64 5x[2 0 5 1 3]")
+SAME(rows_scanned_before, "entry main (a: [][]f64) : [][]f64 = scan_ex (++) [7] a", "f64 6x[2 0 5 1 3 1]")
+SAME(rows_scanned_from_right, "entry main (a: [][]f64) : [][]f64 = scan_right (++) [7] a", "f64 7x[2 0 5 1 3 1 2]")
+SAME(rows_scanned_and_joined, "entry main (a: [][]f64) : ([][]f64, []f64) = scan_total (++) [7] a", "f64 4x[2 0 5 1]")
+SAME(one_row_scanned, "entry main (a: [][]f64) : [][]f64 = scan (++) [7] a", "f64 1x[2]")
+SAME(no_rows_scanned, "entry main (a: [][]f64) : [][]f64 = scan (++) [7] a", "f64 0x[]")
+SAME(no_rows_scanned_and_joined, "entry main (a: [][]f64) : ([][]f64, []f64) = scan_total (++) [7] a", "f64 0x[]")
+SAME(rows_scanned_in_maps, "entry main (a: [][][]f64) : [][][]f64 = map (scan (++) []) a",
+     "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
+SAME(longest_so_far,
+     "entry main (a: [][][]f64) : [][][]f64 = map (scan (\\x y -> if length x > length y then x else y) []) a",
+     "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
