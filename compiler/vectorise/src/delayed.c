@@ -459,20 +459,15 @@ static bool has_checked(const vec *v, const leaf *x) {
  * load would then look at that one. */
 static bool load_or(vec *v, const leaf *x, const index_step *path, uint32_t n_path, const leaf *otherwise, leaf *out) {
     if (x->kind != LEAF_VALUE || x->n_own || v->elementwise) return false;
-    loom_lexpr_id value, args[MAX_LEVELS + 1], fallback;
+    loom_lexpr_id value, fallback;
     if (!vec_to_expr(v, otherwise, &fallback) || !vec_to_expr(v, x, &value)) return false;
-    loom_lexpr e = v->l->exprs[value];
-    for (uint32_t i = 0; i < e.n_args; i++) args[i] = loom_lifted_arg(v->l, &e, i);
+    const loom_lexpr *e = &v->l->exprs[value];
     for (uint32_t k = 0; k < n_path; k++) {
         bool looked_at = false;
-        for (uint32_t i = 0; i < e.n_args; i++) looked_at |= args[i] == path[k].at;
+        for (uint32_t i = 0; i < e->n_args; i++) looked_at |= loom_lifted_arg(v->l, e, i) == path[k].at;
         if (!looked_at) return false;
     }
-    args[e.n_args] = fallback;
-    e.mode = LOOM_LOAD_DEFAULT;
-    e.site = LOOM_NONE;
-    v->l->n_exprs = value; /* taken back: nothing refers to it */
-    *out = vec_expr_leaf(v, loom_lifted_expr(v->l, e, args, e.n_args + 1));
+    *out = vec_expr_leaf(v, vec_default_load(v, value, fallback));
     return true;
 }
 

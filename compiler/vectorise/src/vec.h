@@ -299,6 +299,8 @@ loom_lexpr_id vec_x_result(vec *v, loom_lexpr_id of, loom_dtype t, uint32_t i, u
 bool vec_to_expr(vec *v, const leaf *x, loom_lexpr_id *e); /* a scalar leaf */
 /* The same; where an index of a load that may be out of range is, the constant. */
 bool vec_load_or_const(vec *v, const leaf *x, loom_scalar otherwise, loom_lexpr_id *e);
+/* The load that was made last as one of what is there, or `otherwise`. */
+loom_lexpr_id vec_default_load(vec *v, loom_lexpr_id id, loom_lexpr_id otherwise);
 leaf vec_expr_leaf(const vec *v, loom_lexpr_id e);
 val vec_one(vec *v, loom_lexpr_id e); /* that leaf alone */
 typedef struct open_block {
