@@ -310,7 +310,7 @@ def barnes_hut():
         if n and ((want - direct) ** 2).sum() > 0.05 * (direct ** 2).sum():
             failed.append("barnes_hut: what is expected is not near the sum over all pairs")
         arrays("barnes_hut", [("points." + f, points[:, i].copy()) for i, f in enumerate(("x", "y", "mass"))], [want[:, 0], want[:, 1]],
-               scalars=["epsilon=0.05"], outputs=("0", "1"), tolerance=1e-11, interpreted="a flatten of rows" if n else None)
+               scalars=["epsilon=0.05"], outputs=("0", "1"), tolerance=1e-11)
 
 
 def from_rows(program, of):

@@ -78,7 +78,7 @@ class Ragged:
         if d > 1:
             rules += [(2.5, self.looped_twice), (1, self.looped_or_not)]
         if any(u == A("", t) for u in env.values()):
-            rules += [(1.5, self.flattened), (0.7, self.counted)]
+            rules += [(1.5, self.flattened), (0.7, self.counted), (1.5, self.folded)]
         return r.choices([f for _, f in rules], [w for w, _ in rules])[0](t, env, d)
 
     def mapped(self, t, env, d):
@@ -222,6 +222,24 @@ class Ragged:
         places = "(imap (\\%s %s -> map (\\%s -> %s %% 5) %s) %s)" % (i, q, x, i, q, a)
         return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in permute (+) (replicate 4 0%s) %s %s)" % (self.s.name, places, a))
 
+    def folded(self, t, env, d):
+        """A fold of rows: joined, chosen, or added to one that is as long; each operator is associative."""
+        r, a, q, x, y = self.r, self.name("a"), self.name("q"), self.name("x"), self.name("y")
+        rows, k = self.matrix(env, d - 1), r.random()
+        if k < 0.25:
+            return E(t, "(fold (++) [] ", rows, ")")
+        if k < 0.4:
+            return E(t, "(let %s = " % a, rows, " in if length %s > 0 then fold1 (++) %s else [])" % (a, a))
+        if k < 0.6:
+            more = r.choice(["length %s > length %s" % (x, y), "length %s >= length %s" % (x, y)])
+            return E(t, "(fold (\\%s %s -> if %s then %s else %s) [] " % (x, y, more, x, y), rows, ")")
+        op, row = r.choice(["(+)", "max"]), self.name("r")
+        value = self.number(dict(env, **{row: t, x: self.s}), 1)
+        made = ["(map (\\%s -> map (\\%s -> " % (row, x), value, ") %s) " % q, rows, ")"]
+        if k < 0.85:
+            return E(t, "(let %s = " % q, self.row(env, d - 1), " in fold (zip_with %s) %s " % (op, q), *made, ")")
+        return E(t, "(let %s = " % q, self.row(env, d - 1), " in flatten (scan (zip_with %s) %s " % (op, q), *made, "))")
+
     # ---- rows of rows: t is the type of a row's element, s or []s ----
     def element(self, t, env, d):
         return self.number(env, d) if t == self.s else self.row(env, d)
@@ -245,9 +263,17 @@ class Ragged:
             return E(t, "(generate ", self.small(env, d - 1), " (\\%s -> " % i, self.row(dict(env, **{i: I64}), d - 1), "))")
         if x < 0.78:
             return E(t, "[", self.row(env, d - 1), ", ", self.row(env, d - 1), "]")
-        if x < 0.9:
+        if x < 0.88:
             return self.referred(t, env, d)
-        if x < 0.95:
+        if x < 0.92 and d > 1:
+            return self.put(t, env, d)
+        if x < 0.93 and d > 1:
+            a, b = self.name("a"), self.name("b")
+            op = r.choice(["(++)", "(\\%s %s -> if length %s > length %s then %s else %s)" % (a, b, a, b, a, b)])
+            return E(t, "(%s %s [] " % (r.choice(["scan", "scan_ex", "scan_right"]), op), self.matrix(env, d - 1), ")")
+        if x < 0.94 and d > 1:  # rows in rows
+            return E(t, "(flatten (map (\\%s -> " % q, self.matrix(inner, d - 2), ") ", self.matrix(env, d - 1), "))")
+        if x < 0.96:
             return E(t, "(if ", self.test(env, d - 2), " then ", self.matrix(env, d - 1), " else ", self.matrix(env, d - 1), ")")
         return E(t, "(", self.matrix(env, d - 1), " ++ ", self.matrix(env, d - 1), ")")
 
@@ -269,6 +295,27 @@ class Ragged:
         if x > 0.85:
             body = E(body.type, "(if ", self.test(dict(env, **{i: I64}), d - 1), " then ", body, " else %s[0])" % a)
         return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in map (\\%s -> " % i, body, ") (iota ", count, "))")
+
+    def put(self, t, env, d):
+        """Rows of others that are combined with what is put onto them, or replaced."""
+        r, a, q, i, x = self.r, self.name("a"), self.name("r"), self.name("i"), self.name("x")
+        inner, k = dict(env, **{q: row_of(self.s)}), r.random()
+        at = "(%s * %d + %d) %% (length %s + 1)" % (i, r.choice([1, 2, 5]), r.choice([0, 1]), a)
+        rows = self.matrix(env, d - 1)
+        if k < 0.35:
+            value = self.number(dict(env, **{x: self.s, i: I64}), 1)
+            there = "(let %s = %s in if %s < length %s then %s[%s] else [])" % (i, at, i, a, a, i)
+            return E(t, "(let %s = " % a, rows, " in permute (zip_with %s) %s (imap (\\%s _ -> %s) %s) (imap (\\%s _ -> map (\\%s -> " %
+                     (r.choice(["(+)", "max"]), a, i, at, a, i, x), value, ") %s) %s))" % (there, a))
+        if k < 0.5:
+            at = r.choice(["0", "length %s - 1" % a, "length %s / 2" % a])
+            return E(t, "(let %s = " % a, rows, " in if length %s > 0 then %s with [%s] = " % (a, a, at), self.row(env, d - 2), " else %s)" % a)
+        if k < 0.7:
+            places = "(imap (\\%s _ -> %s) %s)" % (i, at, a)
+            return E(t, "(let %s = " % a, rows, " in scatter %s %s (map (\\%s -> " % (a, places, q), self.row(inner, d - 2), ") %s))" % a)
+        pair = "(imap (\\%s %s -> (%s, length %s / 2)) %s)" % (i, q, at, q, a)
+        values = ["(map (\\%s -> " % q, self.number(inner, 1), ") %s)" % a]
+        return E(t, "(let %s = " % a, rows, " in %s %s %s " % (r.choice(["permute (+)", "permute max", "scatter"]), a, pair), *values, ")")
 
     def result(self, env, d):
         """What is made of rows."""
@@ -311,7 +358,15 @@ class Ragged:
             return E(u, "(from_seq (map_seq %s" % typed, self.number(inner, d), ") %s))" % text)
         if k < 0.7:
             return E(self.s, "(fold_seq (+) 0%s (map_seq %s" % (self.s.name, typed), self.number(inner, d), ") %s))" % text)
-        if k < 0.85:
+        if k < 0.75 and t == row_of(self.s):
+            j, ne = self.name("i"), self.r.choice(["(replicate 4 0%s)", "(replicate 0 0%s)"]) % self.s.name
+            places = "(map_seq (\\(%s: %s) -> imap (\\%s _ -> %s %% 5) %s) %s)" % (q, t.text, j, j, q, text)
+            return E(u, "(permute_seq (+) %s %s (map_seq %smap (\\%s -> " % (ne, places, typed, x),
+                     self.number(dict(inner, **{x: self.s}), 1), ") %s) %s))" % (q, text))
+        if k < 0.78 and t == row_of(self.s):
+            return E(u, "(fold_seq (zip_with (+)) (replicate 3 0%s) (map_seq %stake 3 (" % (self.s.name, typed), self.row(inner, d),
+                     " ++ replicate 3 0%s)) %s))" % (self.s.name, text))
+        if k < 0.87:
             return E(A("", t), "(from_seq (filter_seq %s" % typed, self.test(inner, d), ") %s))" % text)
         body = self.row(dict(inner, **{x: self.s}), d - 1)
         return E(A("", A("", u)), "(from_seq (map_seq %smap (\\%s -> " % (typed, x), body, ") ", self.row(inner, 1), ") %s))" % text)

@@ -134,22 +134,31 @@ static uint32_t extent_number(const loom_gen *g, loom_lop_id id, uint32_t positi
     return position == LOOM_NONE ? LOOM_NO_EXTENT : g->axis_extent[g->l->ops[id].axes[position]];
 }
 
-static void lower_range(planner *p, node_list *list, loom_lop_id id) {
+/* Divided as it may be; neutral: of a reduction, what it starts with. */
+static node *divided_kernel(planner *p, node_list *list, loom_lop_id id, bool neutral) {
     loom_gen *g = p->g;
     uint32_t position = loom_nest_divided(g, id);
     node *n = append(p, list, LOOM_ACT_KERNEL, id);
-    n->action.kernel = loom_gen_kernel(g, "range");
+    n->action.kernel = loom_gen_kernel(g, neutral ? "neutral" : "range");
     n->action.extent = extent_number(g, id, position);
-    n->action.cost = loom_gen_cost(g, id, position);
-    const loom_lop *op = &g->l->ops[id];
-    if (position == 0 && !loom_lifted_any_segmented(g->l, op->n_axes, op->axes)) n->op = id;
     loom_fn fn;
     LLVMTypeRef parameters[] = {g->i64, g->i64};
     loom_fn_open(g, &fn, g->kernels.at[n->action.kernel].symbol, parameters, 2);
-    loom_nest(&fn, id,
-              &(loom_bounds){.position = position, .from = loom_fn_param(&fn, 1), .to = loom_fn_param(&fn, 2)});
+    loom_bounds bounds = {
+        .position = position, .from = loom_fn_param(&fn, 1), .to = loom_fn_param(&fn, 2), .neutral = neutral};
+    loom_nest(&fn, id, &bounds);
     loom_fn_close(&fn);
     loom_fn_add_touched(&fn, n->touched);
+    return n;
+}
+
+static void lower_range(planner *p, node_list *list, loom_lop_id id) {
+    loom_gen *g = p->g;
+    const loom_lop *op = &g->l->ops[id];
+    uint32_t position = loom_nest_divided(g, id);
+    node *n = divided_kernel(p, list, id, false);
+    n->action.cost = loom_gen_cost(g, id, position);
+    if (position == 0 && !loom_lifted_any_segmented(g->l, op->n_axes, op->axes)) n->op = id;
 }
 
 /* Operations without axes follow one another in one kernel. */
@@ -208,10 +217,14 @@ static loom_lop_id lower_scalars(planner *p, node_list *list, loom_lop_id first,
     return id;
 }
 
-/* Partial results of pieces, combined by the runtime. */
+/* Partial results of pieces, combined by the runtime. Of rows that differ in length, which are reduced along the last
+ * axis: pieces are of elements, and what is partial is the end of a row that has begun in a piece before. */
 static void lower_partial_reduce(planner *p, node_list *list, loom_lop_id id) {
     loom_gen *g = p->g;
     const loom_lop *op = &g->l->ops[id];
+    const loom_axis *axis = &g->l->axes[op->axes[op->reduce]];
+    bool rows = axis->kind == LOOM_AXIS_SEGMENTED;
+    if (rows) divided_kernel(p, list, id, true);
     node *n = append(p, list, LOOM_ACT_REDUCE, id);
     n->action.kernel = loom_gen_kernel(g, "reduce");
     n->action.extent = extent_number(g, id, op->reduce);
@@ -229,14 +242,18 @@ static void lower_partial_reduce(planner *p, node_list *list, loom_lop_id id) {
         buffers[j] = g->value_buffer[op->results[j]];
         n->touched[buffers[j]] = true;
     }
-    loom_bounds bounds = {
-        .position = op->reduce, .from = loom_fn_param(&fn, 1), .to = loom_fn_param(&fn, 2), .partial = partial};
+    loom_bounds bounds = {.position = op->reduce, .from = loom_fn_param(&fn, 1), .to = loom_fn_param(&fn, 2)};
+    if (rows) bounds.head = partial;
+    if (!rows) bounds.partial = partial;
     loom_nest(&fn, id, &bounds);
     loom_fn_close(&fn);
     loom_fn_add_touched(&fn, n->touched);
     n->action.kernel2 = loom_gen_combine(g, op->combine);
     n->action.n_buffers = op->n_results;
     n->action.buffers = buffers;
+    if (!rows) return;
+    n->action.buffer = g->value_buffer[axis->offsets];
+    n->touched[n->action.buffer] = true;
 }
 
 /* Partial results are worth their memory where no other axis can be divided: elements of one array at most this large.
@@ -245,6 +262,7 @@ static void lower_partial_reduce(planner *p, node_list *list, loom_lop_id id) {
 
 static bool wants_partials(const loom_gen *g, loom_lop_id id) {
     const loom_lop *op = &g->l->ops[id];
+    if (op->reduce + 1 == op->n_axes && loom_gen_is_segmented(g, op->axes[op->reduce])) return true;
     if (op->reduce != 0) return false;
     double others = 1;
     bool chunk = g->l->axes[op->axes[0]].kind == LOOM_AXIS_CHUNK;
@@ -308,6 +326,13 @@ static void lower_fft(planner *p, node_list *list, loom_lop_id id) {
     n->action.cost = loom_gen_cost(g, id, 0);
     if (!loom_lifted_any_segmented(g->l, op->n_axes, op->axes)) n->op = id;
     n->touched[n->action.buffer] = n->touched[n->action.buffer2] = true;
+    const loom_axis *last = &g->l->axes[op->axes[op->n_axes - 1]];
+    if (last->kind != LOOM_AXIS_SEGMENTED) return;
+    uint32_t *offsets = LOOM_NEW_ARRAY(g->arena, uint32_t, 1);
+    *offsets = g->value_buffer[last->offsets];
+    n->action.n_buffers = 1;
+    n->action.buffers = offsets;
+    n->touched[*offsets] = true;
 }
 
 static void lower_offsets(planner *p, node_list *list, loom_lop_id id) {

@@ -265,6 +265,10 @@ typedef struct loom_bounds {
     uint32_t position; /* of the axis that the caller divides, or LOOM_NONE */
     LLVMValueRef from, to;
     const loom_place *partial; /* REDUCE into partial results: one place per result, else NULL */
+    /* REDUCE of elements of rows: one place per result for what belongs to the row that the range begins in, if that
+     * has begun before it; and its neutral elements alone, which rows without elements keep. */
+    const loom_place *head;
+    bool neutral;
 } loom_bounds;
 /* Loops over an operation's index space: COMPUTE, REDUCE, SCAN, CHECK, PERMUTE with context. */
 void loom_nest(loom_fn *fn, loom_lop_id op, const loom_bounds *bounds);

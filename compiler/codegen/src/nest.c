@@ -168,7 +168,22 @@ static loom_dtype result_dtype(const nest *N, uint32_t j) {
     return N->fn->g->l->values[N->op->results[j]].dtype;
 }
 
+/* What a range has of a row: the row's, if it begins in the range. */
+static void store_row(nest *N, uint32_t j, uint32_t skip, loom_sv value) {
+    loom_fn *fn = N->fn;
+    const loom_place *place = result_place(N, j), *head = &N->bounds->head[j];
+    LLVMValueRef zero = loom_fn_i64(fn, 0),
+                 begun = LLVMBuildICmp(fn->b, LLVMIntSGT, N->cuts[N->n_cuts - 1].from, zero, "");
+    LLVMValueRef offset = LLVMBuildSelect(fn->b, begun, zero, result_offset(N, j, skip), "");
+    LLVMValueRef base = LLVMBuildSelect(fn->b, begun, head->base, place->base, "");
+    loom_fn_store(fn, result_dtype(N, j), base, offset, place->scope, value);
+}
+
 static void store_result(nest *N, uint32_t j, uint32_t skip, loom_sv value) {
+    if (N->bounds->head) {
+        store_row(N, j, skip, value);
+        return;
+    }
     const loom_place *place = result_place(N, j);
     loom_count_store(N->fn, N->op->results[j]);
     loom_fn_store(N->fn, result_dtype(N, j), place->base, result_offset(N, j, skip), place->scope, value);
@@ -237,7 +252,9 @@ static void part_of_list(nest *N, LLVMValueRef list, loom_nest_code inner) {
     fn->element = fn->axis[0];
     nest part = *N;
     part.n = 0;
-    for (uint32_t i = s; i < N->op->n_axes; i++) part.order[part.n++] = i;
+    if (!N->bounds->head) {
+        for (uint32_t i = s; i < N->op->n_axes; i++) part.order[part.n++] = i;
+    }
     part.cuts[part.n_cuts++] =
         (loom_cut){s, LLVMBuildNSWSub(fn->b, from, first, ""), LLVMBuildNSWSub(fn->b, to, first, "")};
     loom_nest_loops(&part, 0, part.n, ((uint64_t)1 << s) - 1, inner);
@@ -409,6 +426,20 @@ static void reduce_rows(nest *N, uint64_t known) {
     loom_nest_loops(&rows, 0, n_inner + 1, known, reduce_into_memory);
 }
 
+/* Elements of rows, whichever these are: each row that has any in the range is reduced by itself. */
+static void reduce_elements(nest *N) {
+    loom_block_reset(N->fn, N->body, NULL);
+    element_nest(N, reduce_row);
+}
+
+static void fill_rows(nest *N) {
+    order_last(N, N->op->reduce);
+    N->body = LOOM_NONE;
+    LLVMBasicBlockRef nothing = guard(N, N->order, N->n - 1);
+    loom_nest_loops(N, 0, N->n - 1, 0, store_neutral);
+    go_on(N->fn, nothing);
+}
+
 static void reduce_nest(nest *N) {
     loom_fn *fn = N->fn;
     uint32_t r = N->op->reduce;
@@ -575,7 +606,7 @@ void loom_nest(loom_fn *fn, loom_lop_id id, const loom_bounds *bounds) {
     switch (op->kind) {
     case LOOM_LO_COMPUTE: whole_nest(&N, loom_nest_point); break;
     case LOOM_LO_CHECK: whole_nest(&N, check_point); break;
-    case LOOM_LO_REDUCE: reduce_nest(&N); break;
+    case LOOM_LO_REDUCE: (bounds->neutral ? fill_rows : bounds->head ? reduce_elements : reduce_nest)(&N); break;
     case LOOM_LO_SCAN: scan_nest(&N); break;
     case LOOM_LO_PERMUTE: permute_nest(&N); break;
     default: loom_gen_fail(fn->g, "operation %u has no loop nest", id);

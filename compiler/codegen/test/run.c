@@ -242,6 +242,27 @@ static void run_reduce(machine *m, const loom_plan_action *a) {
     free(partial);
 }
 
+/* Of rows: a piece's part of a row that has begun before it comes to that row. */
+static void run_reduce_rows(machine *m, const loom_plan_action *a) {
+    int64_t n = m->extents[a->extent], row = 0;
+    const int64_t *offsets = m->data[a->buffer];
+    void **into = calloc(a->n_buffers, sizeof *into), **partial = calloc(a->n_buffers, sizeof *partial);
+    for (uint32_t i = 0; i < a->n_buffers; i++) partial[i] = malloc(16);
+    for (int64_t from = 0; from < n; from += m->piece) {
+        ((loom_kernel_reduce)m->kernels[a->kernel])(&m->frame, from, from + m->piece < n ? from + m->piece : n,
+                                                    partial);
+        while (offsets[row + 1] <= from) row++;
+        if (offsets[row] == from) continue;
+        for (uint32_t i = 0; i < a->n_buffers; i++)
+            into[i] =
+                (char *)m->data[a->buffers[i]] + (size_t)row * loom_dtype_size(m->plan->buffers[a->buffers[i]].dtype);
+        ((loom_kernel_combine)m->kernels[a->kernel2])(&m->frame, into, partial, 0, 1);
+    }
+    for (uint32_t i = 0; i < a->n_buffers; i++) free(partial[i]);
+    free(into);
+    free(partial);
+}
+
 static void run_permute(machine *m, const loom_plan_action *a) {
     int64_t units = 1, kept = 0;
     for (uint32_t i = 0; i < a->n_units; i++) units *= m->extents[a->unit_extents[i]];
@@ -313,7 +334,13 @@ static void run_action(machine *m, uint32_t at, bool *left) {
         m->data[a->buffer] = NULL;
         break;
     case LOOM_ACT_KERNEL: run_kernel(m, a); break;
-    case LOOM_ACT_REDUCE: run_reduce(m, a); break;
+    case LOOM_ACT_REDUCE:
+        if (m->plan->extents[a->extent].kind == LOOM_EXTENT_SEGMENTED) {
+            run_reduce_rows(m, a);
+        } else {
+            run_reduce(m, a);
+        }
+        break;
     case LOOM_ACT_FFT: {
         int64_t size = 1;
         for (uint32_t i = 0; i < m->plan->ffts[a->fft].rank; i++) size *= m->extents[m->plan->ffts[a->fft].extents[i]];

@@ -229,8 +229,9 @@ static void compile_twice(session *s, loom_compile_reply *first, loom_compile_re
 LOOM_TEST(driver, cache_of_steps_down) {
     session s;
     loom_compile_reply first, second;
-    open_session(&s, "entry main (xs: seq f32) (ys: seq f32) : f32 = fold_seq (+) 0 "
-                     "(zip_with_seq (\\x y -> sum (map re (fft (map (\\_ -> complex x y) (iota (i64 x)))))) xs ys)");
+    open_session(
+        &s, "entry main (xs: seq f32) (ys: seq f32) : f32 = fold_seq (+) 0 "
+            "(zip_with_seq (\\x y -> f32 (sum ([[iota (i64 x), [1]], [[]]] with [0, 1] = iota (i64 y))[0][1])) xs ys)");
     compile_twice(&s, &first, &second);
     LOOM_CHECK_HAS(first.remarks[0], "a.weft:1");
     LOOM_CHECK(!first.cached && second.cached);

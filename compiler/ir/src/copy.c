@@ -3,6 +3,7 @@
  */
 #include "program_impl.h"
 #include <assert.h>
+#include <string.h>
 
 /* Types of `from` seen lately, so that a long body does not intern the same types over and over. */
 typedef struct type_cache {
@@ -115,4 +116,34 @@ loom_node_id loom_copy_node(loom_program *to, const loom_program *from, loom_nod
             loom_build_node(to, (loom_op)n.op, n.prim, type, operands, n.n_operands, bodies, n.n_bodies, n.aux, n.span);
     }
     return map[node];
+}
+
+#define COPY_TABLE(to, from, table, count, cap)                                                                        \
+    do {                                                                                                               \
+        if ((from)->count == 0) break;                                                                                 \
+        LOOM_IR_RESERVE(to, table, count, cap, (from)->count);                                                         \
+        memcpy((to)->table, (from)->table, (from)->count * sizeof *(to)->table);                                       \
+        (to)->count = (from)->count;                                                                                   \
+    } while (0)
+
+loom_program *loom_program_clone(loom_arena *arena, const loom_program *from) {
+    loom_program *to = loom_program_create(arena);
+    for (loom_type_id t = 0; t < from->n_types; t++) { /* parts of a type come before it, and have their numbers */
+        const loom_type *type = &from->types[t];
+        switch (type->kind) {
+        case LOOM_T_SCALAR: loom_type_scalar(to, type->dtype); break;
+        case LOOM_T_ARRAY: loom_type_array(to, type->element); break;
+        case LOOM_T_SEQ: loom_type_seq(to, type->element); break;
+        case LOOM_T_TUPLE: loom_type_tuple(to, type->n_fields, type->fields, type->names); break;
+        }
+    }
+    assert(to->n_types == from->n_types);
+    COPY_TABLE(to, from, nodes, n_nodes, cap_nodes);
+    COPY_TABLE(to, from, operands, n_operands, cap_operands);
+    COPY_TABLE(to, from, bodies, n_bodies, cap_bodies);
+    COPY_TABLE(to, from, body_refs, n_body_refs, cap_body_refs);
+    COPY_TABLE(to, from, constants, n_constants, cap_constants);
+    COPY_TABLE(to, from, functions, n_functions, cap_functions);
+    COPY_TABLE(to, from, files, n_files, cap_files);
+    return to;
 }

@@ -345,7 +345,8 @@ static bool check_fft(checker *c, const loom_lop *o) {
     loom_dtype t = c->l->values[o->args[0]].dtype;
     NEED(loom_dtype_is_complex(t) && o->fft_rank >= 1 && o->fft_rank <= o->n_axes, "an fft of rank %" PRIu32,
          o->fft_rank);
-    NEED(!loom_lifted_any_segmented(c->l, o->fft_rank, o->axes + o->n_axes - o->fft_rank), "an fft along segments");
+    NEED(o->fft_rank == 1 || !loom_lifted_any_segmented(c->l, o->fft_rank, o->axes + o->n_axes - o->fft_rank),
+         "an fft along several axes, of segments");
     return check_value_axes(c, o->args[0], o->axes, o->n_axes, LOOM_NONE, t) &&
            check_value_axes(c, o->results[0], o->axes, o->n_axes, LOOM_NONE, t);
 }

@@ -145,6 +145,30 @@ LOOM_TEST(ir_copy, a_program_copied_body_by_body_is_the_same) {
     loom_arena_destroy(arena);
 }
 
+/* What is built behind a copy changes nothing of the program that it is one of. */
+LOOM_TEST(ir_copy, clone) {
+    loom_arena *arena = loom_arena_create(0), *other = loom_arena_create(0);
+    loom_program *p = sample_mixed(arena), *q = loom_program_clone(other, p);
+    char *a = printed(p), *b = printed(q);
+    LOOM_OK(loom_program_check(q));
+    LOOM_CHECK_STR(a, b);
+    uint32_t nodes = p->n_nodes, types = p->n_types;
+    loom_type_id i64 = loom_type_scalar(q, LOOM_I64), deep = i64;
+    for (int k = 0; k < 5; k++) deep = loom_type_array(q, deep);
+    loom_body_id f = loom_build_open(q, 2, (loom_type_id[]){deep, i64}, NOWHERE);
+    loom_build_close(q, f, loom_build_i64(q, 7, NOWHERE));
+    loom_build_function(q, "more", f, true, NULL);
+    LOOM_OK(loom_program_check(q));
+    free(b);
+    b = printed(p);
+    LOOM_CHECK_STR(a, b);
+    LOOM_CHECK(p->n_nodes == nodes && p->n_types == types && q->n_nodes == nodes + 3);
+    free(a);
+    free(b);
+    loom_arena_destroy(other);
+    loom_arena_destroy(arena);
+}
+
 LOOM_TEST(ir_copy, inlining_within_a_program) {
     loom_arena *arena = loom_arena_create(0);
     loom_program *p = sample_mixed(arena);

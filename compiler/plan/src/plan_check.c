@@ -107,7 +107,8 @@ static loom_status *check_tables(const loom_plan *p) {
         NEED(loom_dtype_is_complex(fft->dtype) && fft->rank >= 1 && fft->rank <= LOOM_MAX_DEPTH, "fft %u is malformed",
              f);
         for (uint32_t i = 0; i < fft->rank; i++)
-            NEED(fft->extents[i] < p->n_extents && !is_segmented(p, fft->extents[i]), "fft %u has no extent %u", f, i);
+            NEED(fft->extents[i] < p->n_extents && (fft->rank == 1 || !is_segmented(p, fft->extents[i])),
+                 "fft %u has no extent %u", f, i);
     }
     for (uint32_t s = 0; s < p->n_sites; s++) NEED(p->sites[s].file && p->sites[s].format, "site %u is malformed", s);
     return NULL;
@@ -156,6 +157,13 @@ static bool alike(const loom_plan *p, uint32_t a, uint32_t b) {
            same_extents(p, a, b);
 }
 
+/* Offsets of the lists that the last extent of buffer `of` has. */
+static bool are_offsets_of(const loom_plan *p, uint32_t offsets, uint32_t of) {
+    const loom_plan_buffer *x = &p->buffers[offsets], *y = &p->buffers[of];
+    return x->offsets && x->n_extents + 1 == y->n_extents &&
+           (x->n_extents == 0 || memcmp(x->extents, y->extents, x->n_extents * sizeof *x->extents) == 0);
+}
+
 static loom_status *check_fft(const checker *c, uint32_t a, const loom_plan_action *action) {
     const loom_plan *p = c->plan;
     NEED(action->fft < p->n_ffts, "action %u: no fft %u", a, action->fft);
@@ -168,6 +176,11 @@ static loom_status *check_fft(const checker *c, uint32_t a, const loom_plan_acti
     for (uint32_t i = 0; i < fft->rank; i++) {
         NEED(from->extents[from->n_extents - fft->rank + i] == fft->extents[i], "action %u: fft of another size", a);
     }
+    bool rows = is_segmented(p, fft->extents[0]);
+    NEED(action->n_buffers == (rows ? 1 : 0), "action %u: an fft of rows without their offsets", a);
+    if (!rows) return NULL;
+    LOOM_TRY(check_buffer(c, a, action->buffers[0]));
+    NEED(are_offsets_of(p, action->buffers[0], action->buffer), "action %u: an fft of rows without their offsets", a);
     return NULL;
 }
 
@@ -197,10 +210,18 @@ static loom_status *check_permute(const checker *c, uint32_t a, const loom_plan_
 static loom_status *check_reduce(const checker *c, uint32_t a, const loom_plan_action *action) {
     LOOM_TRY(check_kernel(c->plan, a, action->kernel));
     LOOM_TRY(check_kernel(c->plan, a, action->kernel2));
-    NEED(action->extent < c->plan->n_extents && !is_segmented(c->plan, action->extent), "action %u: no extent %u", a,
-         action->extent);
+    NEED(action->extent < c->plan->n_extents, "action %u: no extent %u", a, action->extent);
     NEED(action->n_buffers >= 1, "action %u: reduces into nothing", a);
     for (uint32_t i = 0; i < action->n_buffers; i++) LOOM_TRY(check_target(c, a, action->buffers[i]));
+    if (!is_segmented(c->plan, action->extent)) return NULL;
+    const loom_plan *p = c->plan;
+    LOOM_TRY(check_buffer(c, a, action->buffer));
+    NEED(p->buffers[action->buffer].offsets && same_extents(p, action->buffer, p->extents[action->extent].lengths),
+         "action %u: reduces rows without their offsets", a);
+    for (uint32_t i = 0; i < action->n_buffers; i++) {
+        NEED(!p->buffers[action->buffers[i]].offsets && same_extents(p, action->buffers[i], action->buffer),
+             "action %u: reduces rows into buffer %u, which has not one element for each", a, action->buffers[i]);
+    }
     return NULL;
 }
 
@@ -222,13 +243,6 @@ static loom_status *check_offsets(const checker *c, uint32_t a, const loom_plan_
     NEED(from->dtype == LOOM_I64 && !from->offsets && to->offsets && same_extents(p, action->buffer, action->buffer2),
          "action %u: offsets of another form than their lengths", a);
     return NULL;
-}
-
-/* Offsets of the lists that the last extent of buffer `of` has. */
-static bool are_offsets_of(const loom_plan *p, uint32_t offsets, uint32_t of) {
-    const loom_plan_buffer *x = &p->buffers[offsets], *y = &p->buffers[of];
-    return x->offsets && x->n_extents + 1 == y->n_extents &&
-           (x->n_extents == 0 || memcmp(x->extents, y->extents, x->n_extents * sizeof *x->extents) == 0);
 }
 
 static loom_status *check_sort(const checker *c, uint32_t a, const loom_plan_action *action) {
@@ -278,7 +292,7 @@ static loom_status *check_rows(checker *c, uint32_t a, uint32_t end, uint32_t de
     for (uint32_t i = 0; i < action->n_inner; i++) {
         const loom_plan_action *inner = &p->actions[a + 1 + i];
         bool fft = inner->kind == LOOM_ACT_FFT && inner->fft < p->n_ffts && p->ffts[inner->fft].rank == 1 &&
-                   inner->buffer < p->n_buffers && p->buffers[inner->buffer].n_extents >= 2;
+                   !inner->n_buffers && inner->buffer < p->n_buffers && p->buffers[inner->buffer].n_extents >= 2;
         NEED(fft || (inner->kind == LOOM_ACT_KERNEL && inner->extent < p->n_extents),
              "action %u: rows of an action that has none", a);
     }

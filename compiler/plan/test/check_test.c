@@ -121,6 +121,42 @@ LOOM_TEST(plan_check, sorts) {
     REFUSED_OF(sort_rows(actions, buffers), buffers[7].dtype = LOOM_C64);
 }
 
+/* Buffer 3, over rows or with one element for each, made by what is put in place of the sort. */
+static void of_rows(loom_plan_action *actions, loom_plan_buffer *buffers, loom_plan_action made, loom_dtype dtype,
+                    uint32_t n_extents) {
+    sort_rows(actions, buffers);
+    buffers[3].dtype = dtype;
+    buffers[3].n_extents = n_extents;
+    actions[6] = made;
+}
+
+LOOM_TEST(plan_check, transforms_of_rows) {
+    static const uint32_t alone[] = {3}, offsets[] = {5}, lengths[] = {4}, beyond[] = {8};
+    const loom_plan_action fft = {
+        .kind = LOOM_ACT_FFT, .fft = 0, .buffer = 3, .buffer2 = 3, .n_buffers = 1, .buffers = offsets};
+#define ROWS (ffts_of(arena, p)[0].extents = alone, of_rows(actions, buffers, fft, LOOM_C64, 2))
+    REFUSED_OF(ROWS, actions[6].n_buffers = 0);
+    REFUSED_OF(ROWS, actions[6].buffers = lengths);
+    REFUSED_OF(ROWS, actions[6].buffers = beyond);
+    REFUSED_OF(ROWS, buffers[3].n_extents = 1);
+#undef ROWS
+    REFUSED((actions[4].n_buffers = 1, actions[4].buffers = offsets)); /* of rows of one length */
+}
+
+LOOM_TEST(plan_check, reductions_of_rows) {
+    static const uint32_t sums[] = {3}, whole[] = {5};
+    const loom_plan_action reduce = {
+        .kind = LOOM_ACT_REDUCE, .kernel = 0, .kernel2 = 1, .extent = 3, .buffer = 5, .n_buffers = 1, .buffers = sums};
+#define ROWS of_rows(actions, buffers, reduce, LOOM_F32, 1)
+    REFUSED_OF(ROWS, actions[6].buffer = 4); /* lengths are no offsets */
+    REFUSED_OF(ROWS, actions[6].buffer = 8);
+    REFUSED_OF(ROWS, actions[6].buffers = whole);
+    REFUSED_OF(ROWS, buffers[3].n_extents = 2);
+    REFUSED_OF(ROWS, buffers[3].n_extents = 0);
+    REFUSED_OF(ROWS, actions[6].kernel2 = LOOM_NO_KERNEL);
+#undef ROWS
+}
+
 /* What turns give, one behind the other: buffer 7's elements behind those of the grid's rows. */
 static void append_columns(loom_plan_action *actions, loom_plan_buffer *buffers) {
     buffers[3].dtype = LOOM_F32;

@@ -330,9 +330,21 @@ static void transform(eval *v, const loom_scalar *in, loom_scalar *out, int64_t 
     }
 }
 
+static void fft_of_rows(eval *v, const loom_lop *o, const buffer *from, buffer *to, const loom_axis *rows) {
+    const loom_scalar *offsets = v->values[rows->offsets].at;
+    for (int64_t list = 0, begin = 0; begin < to->n; begin = offsets[++list].i) {
+        transform(v, from->at + begin, to->at + begin, offsets[list + 1].i - begin, 1, o->inverse);
+    }
+}
+
 static void run_fft(eval *v, const loom_lop *o) {
     const buffer *from = &v->values[o->args[0]];
     buffer *to = make_value(v, o->results[0]);
+    const loom_axis *last = &v->l->axes[o->axes[o->n_axes - 1]];
+    if (last->kind == LOOM_AXIS_SEGMENTED) {
+        fft_of_rows(v, o, from, to, last);
+        return;
+    }
     loom_scalar *copy = LOOM_NEW_ARRAY(v->arena, loom_scalar, (size_t)to->n + 1);
     memcpy(to->at, from->at, (size_t)to->n * sizeof *to->at);
     int64_t stride = 1;

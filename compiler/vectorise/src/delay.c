@@ -164,6 +164,12 @@ static bool same_inner(const vec *v, const leaf *a, uint32_t from_a, const leaf 
     return true;
 }
 
+static leaf with_unknown(vec *v, leaf x, uint32_t from) {
+    for (uint32_t k = from; k < x.n_own; k++)
+        x = vec_with_own(v, &x, k, (extent){.axis = LOOM_NONE, .expr = LOOM_NONE});
+    return x;
+}
+
 /* The shape of the first part, from own axis `from` on as far as all parts have it. */
 static const val *common_shape(vec *v, const val *ops, uint32_t n_ops, uint32_t from) {
     leaf *at;
@@ -173,9 +179,7 @@ static const val *common_shape(vec *v, const val *ops, uint32_t n_ops, uint32_t 
         at[k] = ops[0].at[k];
         bool same = true;
         for (uint32_t i = 1; i < n_ops; i++) same = same && same_inner(v, &ops[0].at[k], from, &ops[i].at[k], from);
-        for (uint32_t j = from; !same && j < at[k].n_own; j++) {
-            at[k] = vec_with_own(v, &at[k], j, (extent){.axis = LOOM_NONE, .expr = LOOM_NONE});
-        }
+        if (!same) at[k] = with_unknown(v, at[k], from);
     }
     return shape;
 }
@@ -209,10 +213,12 @@ static bool delay_concat(vec *v, const loom_node *n, const val *ops, val *result
 
 static bool delay_update(vec *v, const loom_node *n, const val *ops, val *result) {
     uint32_t k = n->n_operands - 2;
+    leaf *shaped;
+    val *shape = LOOM_NEW(v->scratch, val);
+    *shape = vec_leaves_of(v, ops[0].n, &shaped);
     for (uint32_t i = 0; i < ops[0].n; i++) {
-        if (!same_inner(v, &ops[0].at[i], k, &ops[1].at[i], 0)) {
-            return vec_refuse(v, n, "an update by a row that may differ in length");
-        }
+        bool same = same_inner(v, &ops[0].at[i], k, &ops[1].at[i], 0);
+        shaped[i] = same ? ops[0].at[i] : with_unknown(v, ops[0].at[i], k);
     }
     for (uint32_t i = 0; i < k && ops[0].n; i++) {
         extent e = ops[0].at[0].own[i];
@@ -226,7 +232,8 @@ static bool delay_update(vec *v, const loom_node *n, const val *ops, val *result
     }
     closure *c = vec_new_closure(v, PULL_UPDATE, n, NULL, ops, n->n_operands);
     c->n_wanted = k;
-    *result = vec_closure_leaves(v, c, &ops[0], 0, NULL, 0);
+    c->shape = shape;
+    *result = vec_closure_leaves(v, c, shape, 0, NULL, 0);
     return true;
 }
 
@@ -292,7 +299,7 @@ static bool delay_transpose(vec *v, const loom_node *n, const val *ops, val *res
     return true;
 }
 
-static bool delay_flatten(vec *v, const loom_node *n, const val *ops, val *result) {
+bool vec_delay_flatten(vec *v, const loom_node *n, const val *ops, val *result) {
     extent outer, total;
     leaf product;
     if (!has_length(v, n, &ops[0], &outer)) return false;
@@ -461,7 +468,7 @@ bool vec_delay(vec *v, frame *f, const loom_node *n, val *result) {
     case LOOM_OP_GATHER: return delay_gather(v, n, ops, result);
     case LOOM_OP_BACKPERMUTE: return delay_backpermute(v, f, n, ops, result);
     case LOOM_OP_TRANSPOSE: return delay_transpose(v, n, ops, result);
-    case LOOM_OP_FLATTEN: return delay_flatten(v, n, ops, result);
+    case LOOM_OP_FLATTEN: return vec_delay_flatten(v, n, ops, result);
     case LOOM_OP_UNFLATTEN: return delay_unflatten(v, n, ops, result);
     case LOOM_OP_CONCAT: return delay_concat(v, n, ops, result);
     case LOOM_OP_REVERSE: return delay_same_length(v, PULL_REVERSE, n, ops, result);

@@ -291,7 +291,7 @@ bool vec_either(vec *v, const loom_node *n, loom_lexpr_id condition, const thunk
         c->condition = condition;
         c->either[0] = *a;
         c->either[1] = *b;
-        c->beside_scalars = scalars > 0;
+        c->beside_scalars = scalars > 0 && (a->body || b->body);
         arrays_either(v, c, like, out);
     }
     loom_lexpr_id both = LOOM_NONE;
@@ -459,20 +459,15 @@ static bool has_checked(const vec *v, const leaf *x) {
  * load would then look at that one. */
 static bool load_or(vec *v, const leaf *x, const index_step *path, uint32_t n_path, const leaf *otherwise, leaf *out) {
     if (x->kind != LEAF_VALUE || x->n_own || v->elementwise) return false;
-    loom_lexpr_id value, args[MAX_LEVELS + 1], fallback;
+    loom_lexpr_id value, fallback;
     if (!vec_to_expr(v, otherwise, &fallback) || !vec_to_expr(v, x, &value)) return false;
-    loom_lexpr e = v->l->exprs[value];
-    for (uint32_t i = 0; i < e.n_args; i++) args[i] = loom_lifted_arg(v->l, &e, i);
+    const loom_lexpr *e = &v->l->exprs[value];
     for (uint32_t k = 0; k < n_path; k++) {
         bool looked_at = false;
-        for (uint32_t i = 0; i < e.n_args; i++) looked_at |= args[i] == path[k].at;
+        for (uint32_t i = 0; i < e->n_args; i++) looked_at |= loom_lifted_arg(v->l, e, i) == path[k].at;
         if (!looked_at) return false;
     }
-    args[e.n_args] = fallback;
-    e.mode = LOOM_LOAD_DEFAULT;
-    e.site = LOOM_NONE;
-    v->l->n_exprs = value; /* taken back: nothing refers to it */
-    *out = vec_expr_leaf(v, loom_lifted_expr(v->l, e, args, e.n_args + 1));
+    *out = vec_expr_leaf(v, vec_default_load(v, value, fallback));
     return true;
 }
 
@@ -539,14 +534,16 @@ static bool pull_parts(vec *v, const closure *c, index_step at, val *element) {
 static bool pull_update(vec *v, const closure *c, index_step at, val *element) {
     loom_lexpr_id all = LOOM_NONE, e;
     thunk a = thunk_of(c->operands[1]), b = thunk_of(c->operands[0]);
+    val like = *c->shape;
     for (uint32_t i = 0; i <= c->n_bound; i++) {
         index_step step = i < c->n_bound ? c->bound[i] : at;
         if (!vec_to_expr(v, &c->operands[2 + i].at[0], &e)) return false;
         loom_lexpr_id here = offset(v, LOOM_PRIM_EQ, step.at, e);
         all = all == LOOM_NONE ? here : offset(v, LOOM_PRIM_AND, all, here);
         b = extend(v, &b, step);
+        like = drop_level(v, &like, step);
     }
-    return vec_either(v, c->node, all, &a, &b, &c->operands[1], element);
+    return vec_either(v, c->node, all, &a, &b, &like, element);
 }
 
 static bool pull_flatten(vec *v, const closure *c, index_step at, val *element) {
@@ -578,7 +575,7 @@ static val unbound_shape(vec *v, const closure *c) {
     switch (c->kind) {
     case PULL_UNFLATTEN: return vec_closure_leaves(v, NULL, like, 1, c->extents, 2);
     case PULL_TRANSPOSE: return vec_closure_leaves(v, NULL, like, 2, c->extents, 2);
-    case PULL_BODY: return *like;
+    case PULL_UPDATE: return *c->shape;
     default: return *like;
     }
 }

@@ -155,6 +155,26 @@ bool vec_to_expr(vec *v, const leaf *x, loom_lexpr_id *e) {
     return false;
 }
 
+loom_lexpr_id vec_default_load(vec *v, loom_lexpr_id id, loom_lexpr_id otherwise) {
+    loom_lexpr_id args[MAX_LEVELS + 1];
+    loom_lexpr load = v->l->exprs[id];
+    assert(load.kind == LOOM_LX_LOAD && id + 1 == v->l->n_exprs);
+    for (uint32_t i = 0; i < load.n_args; i++) args[i] = loom_lifted_arg(v->l, &load, i);
+    args[load.n_args] = otherwise;
+    load.mode = LOOM_LOAD_DEFAULT;
+    load.site = LOOM_NONE;
+    v->l->n_exprs = id; /* taken back: nothing refers to it */
+    return loom_lifted_expr(v->l, load, args, load.n_args + 1);
+}
+
+bool vec_load_or_const(vec *v, const leaf *x, loom_scalar otherwise, loom_lexpr_id *e) {
+    loom_lexpr_id fallback = vec_x_const(v, x->dtype, otherwise);
+    if (!vec_to_expr(v, x, e)) return false;
+    const loom_lexpr *load = &v->l->exprs[*e];
+    if (load->kind == LOOM_LX_LOAD && load->mode == LOOM_LOAD_CHECKED) *e = vec_default_load(v, *e, fallback);
+    return true;
+}
+
 /* ---- blocks and operations under construction ---- */
 
 open_block vec_block_open(vec *v) {
@@ -469,7 +489,7 @@ static bool build_body(vec *v, piece *p, uint64_t *used) {
 /* Nodes that stand in no table are made up on the way. */
 static loom_node_id number_of(const vec *v, const loom_node *n) {
     uintptr_t at = (uintptr_t)n, first = (uintptr_t)v->p->nodes;
-    bool in_table = at >= first && at < first + v->p->n_nodes * sizeof *n;
+    bool in_table = at >= first && at < first + v->request->program->n_nodes * sizeof *n;
     return in_table ? (loom_node_id)(n - v->p->nodes) : LOOM_NONE;
 }
 

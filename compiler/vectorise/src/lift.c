@@ -71,32 +71,6 @@ static bool lift_generate(vec *v, frame *f, const loom_node *n, val *result) {
     return ok;
 }
 
-bool vec_lift_fft(vec *v, frame *f, loom_node_id id, val *result) {
-    const loom_node *n = &v->p->nodes[id];
-    val x;
-    loom_lvalue_id from;
-    if (!vec_operand(v, f, n, 0, &x)) return false;
-    leaf y = x.at[0];
-    uint64_t mask = vec_level_mask(v, &y);
-    if (vec_chunk_among(v, y.own, y.n_own)) return vec_refuse(v, n, "an fft along the stream");
-    if (vec_any_segmented(v, y.own, y.n_own)) return vec_refuse(v, n, "an fft of rows that may differ in length");
-    if (!vec_canonical(v, n, &y, mask, &from)) return false;
-    op_axes axes;
-    if (!vec_value_axes(v, n, mask, y.n_own, y.own, &axes)) return false;
-    loom_lvalue_id made = vec_new_value(v, n, y.dtype, &axes);
-    loom_lop op = vec_plain_op(v, n, LOOM_LO_FFT, &axes);
-    op.n_args = op.n_results = 1;
-    op.args = &from;
-    op.results = &made;
-    op.fft_rank = y.n_own;
-    op.inverse = n->aux == 1;
-    loom_lifted_op(v->l, op);
-    leaf *at;
-    *result = vec_leaves_of(v, 1, &at);
-    at[0] = vec_result_leaf(v, made, &axes, y.n_own, y.own);
-    return true;
-}
-
 bool vec_lift_sort(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     val keys;

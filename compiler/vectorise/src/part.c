@@ -272,15 +272,25 @@ static void sort_once(node_ids *ids) {
     ids->count = n;
 }
 
-/* Bodies inside of it are part of it, their results too. */
-frame *vec_outer_values(vec *v, const loom_body *b, frame *f) {
-    node_ids ids = {0};
+/* Bodies inside of it are part of it, their results too. One that stands elsewhere is another fold's (halves.c): what
+ * it has from around counts as well, and nothing of it is from here. */
+static void outer_ids(vec *v, const loom_body *b, node_ids *ids) {
     for (loom_node_id i = b->first + b->n_params; i < b->end; i++) {
         const loom_node *n = &v->p->nodes[i];
-        for (uint32_t j = 0; j < n->n_operands; j++) add_outer(v, b, loom_operand(v->p, n, j), &ids);
-        for (uint32_t j = 0; j < n->n_bodies; j++) add_outer(v, b, loom_node_body(v->p, n, j)->result, &ids);
+        for (uint32_t j = 0; j < n->n_operands; j++) add_outer(v, b, loom_operand(v->p, n, j), ids);
+        for (uint32_t j = 0; j < n->n_bodies; j++) {
+            const loom_body *inner = loom_node_body(v->p, n, j);
+            bool inside = inner->first >= b->first && inner->end <= b->end;
+            if (inside) add_outer(v, b, inner->result, ids);
+            if (!inside) outer_ids(v, inner, ids);
+        }
     }
-    add_outer(v, b, b->result, &ids);
+    add_outer(v, b, b->result, ids);
+}
+
+frame *vec_outer_values(vec *v, const loom_body *b, frame *f) {
+    node_ids ids = {0};
+    outer_ids(v, b, &ids);
     sort_once(&ids);
     frame *made = LOOM_NEW(v->scratch, frame);
     *made = (frame){.n_nodes = (uint32_t)ids.count, .nodes = ids.at};

@@ -6,15 +6,10 @@
  *
  *     scatter dest is xs     ->  the last writer in source order wins: a permute of (position, value) whose operator
  * keeps the later position, then a choice between that and dest
+ *
+ * Rows that differ in length: place.c.
  */
-#include "vec.h"
-
-typedef struct space {
-    uint32_t depth;   /* of the context */
-    uint32_t n_units; /* own axes of `is` */
-    uint32_t n_inner; /* axes of the target's elements */
-    extent units[LOOM_MAX_DEPTH];
-} space;
+#include "place.h"
 
 /* Inside the levels of the units around it, a unit is compared only where there are rows: an array without rows agrees
  * with any other about what is in them. */
@@ -52,9 +47,8 @@ static bool inner_axes(vec *v, const loom_node *n, const val *dest, const val *x
                 return vec_refuse(v, n, "a permute onto arrays of different shapes");
         }
         for (uint32_t k = 0; k < s->n_inner; k++) {
-            if (!vec_same_extent(v, d->own[rank + k], x->own[s->n_units + k])) {
-                return vec_refuse(v, n, "a permute whose elements may differ in shape from those of its target");
-            }
+            extent e = x->own[s->n_units + k];
+            s->loose = s->loose || vec_is_segmented(v, e) || !vec_same_extent(v, d->own[rank + k], e);
         }
     }
     return true;
@@ -70,9 +64,13 @@ static bool push_space(vec *v, const loom_node *n, const space *s, const leaf *d
     return true;
 }
 
+/* What goes nowhere need not reach as far as the target's elements do. */
 static bool at_point(vec *v, const space *s, leaf x, loom_lexpr_id *e) {
-    for (uint32_t k = 0; x.n_own; k++) x = vec_bind_level(v, &x, s->depth + k);
-    return vec_to_expr(v, &x, e);
+    uint32_t k = 0;
+    for (; x.n_own && (k < s->n_units || !s->loose); k++) x = vec_bind_level(v, &x, s->depth + k);
+    if (!x.n_own) return vec_to_expr(v, &x, e);
+    for (; x.n_own; k++) x = vec_drop_own(v, &x, (index_step){vec_x_axis(v, s->depth + k), true, LOOM_NONE});
+    return vec_load_or_const(v, &x, vec_zero_scalar(), e);
 }
 
 /* `position`: the first value is the number of the point, for scatter. */
@@ -96,19 +94,6 @@ static bool build_points(vec *v, const space *s, const val *is, const val *xs, b
     return true;
 }
 
-typedef struct placing {
-    const loom_node *node;
-    const val *dest, *is, *xs;
-    uint32_t rank;
-    loom_lblock_id combine;
-    uint16_t builtin;
-    uint32_t output; /* or LOOM_NONE */
-    bool position;
-    bool distinct;              /* see loom_lop */
-    const loom_lvalue_id *onto; /* dest values, made by the caller where there is no output */
-    uint64_t context;           /* levels of the target */
-} placing;
-
 static uint64_t context_of(const vec *v, const placing *p) {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < p->dest->n; i++) mask |= vec_level_mask(v, &p->dest->at[i]);
@@ -117,15 +102,19 @@ static uint64_t context_of(const vec *v, const placing *p) {
     return mask;
 }
 
+/* Only the first axis behind a context may be segmented. */
+static bool onto_rows(const vec *v, const placing *p) {
+    const leaf *dest = &p->dest->at[0];
+    uint32_t free_axes = p->context ? 1 : 0;
+    return dest->n_own > free_axes && vec_any_segmented(v, dest->own + free_axes, dest->n_own - free_axes);
+}
+
 static bool make_permute(vec *v, placing *p, const space *s, leaf *out) {
     uint32_t depth = v->depth, n_values = p->xs->n + (p->position ? 1 : 0);
     const leaf *dest = &p->dest->at[0];
     loom_lexpr_id first = v->l->n_exprs;
     loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)n_values + LOOM_MAX_DEPTH + p->is->n);
-    uint32_t free_axes = p->context ? 1 : 0; /* the first one behind a context may be segmented */
-    if (dest->n_own > free_axes && vec_any_segmented(v, dest->own + free_axes, dest->n_own - free_axes)) {
-        return vec_refuse(v, p->node, "a permute onto rows that may differ in length");
-    }
+    if (onto_rows(v, p)) return vec_refuse(v, p->node, "a permute onto rows that may differ in length");
     if (!push_space(v, p->node, s, dest, p->rank)) {
         v->depth = depth;
         return false;
@@ -204,56 +193,86 @@ static bool output_of(vec *v, const placing *p, uint32_t number) {
 /* Units in rows that differ in length are put one behind the other: the order stays. */
 static bool flatten_units(vec *v, const loom_node *n, val *is, val *xs) {
     space s = {.depth = v->depth};
-    bool rows = is->n && is->at[0].n_own > 1 && vec_depends_on_own(v, is->at[0].own[1], 1);
+    bool rows = false;
+    for (uint32_t k = 1; is->n && k < is->at[0].n_own; k++) rows = rows || vec_depends_on_own(v, is->at[0].own[k], k);
     if (!rows) return true;
-    val flat;
-    if (!unit_axes(v, n, is, xs, &s) || !vec_lift_flatten(v, n, is, &flat)) return false;
-    *is = flat;
-    if (!vec_lift_flatten(v, n, xs, &flat)) return false;
-    *xs = flat;
+    if (!unit_axes(v, n, is, xs, &s) || !vec_flatten_once(v, n, is) || !vec_flatten_once(v, n, xs)) return false;
     return flatten_units(v, n, is, xs);
+}
+
+/* All targets that are outputs: the chunk's part is combined into these. */
+static bool onto_outputs(vec *v, placing *p, const space *s, leaf *out) {
+    const loom_node *n = p->node;
+    for (uint32_t i = 0; i < p->dest->n; i++) {
+        out[i] = (leaf){.kind = LEAF_BAD, .n_own = p->dest->at[i].n_own, .own = p->dest->at[i].own};
+        out[i].why = "a permuted result that is used again";
+    }
+    for (uint32_t i = 0; i < v->n_targets; i++) {
+        if (v->targets[i].node != n) continue;
+        p->output = v->targets[i].output;
+        v->targets[i].done = true;
+        if (!output_of(v, p, p->output) || !make_permute(v, p, s, out)) return false;
+    }
+    return true;
+}
+
+static bool onto_values(vec *v, placing *p, const space *s, leaf *out) {
+    loom_lvalue_id *onto = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)p->dest->n + 1);
+    for (uint32_t i = 0; i < p->dest->n; i++) {
+        if (!vec_canonical(v, p->node, &p->dest->at[i], p->context, &onto[i])) return false;
+    }
+    p->onto = onto;
+    return make_permute(v, p, s, out);
+}
+
+bool vec_permute_values(vec *v, placing *p, leaf *out) {
+    const loom_node *n = p->node;
+    space s = {.depth = v->depth};
+    val is = *p->is, xs = *p->xs, flat_dest, flat_is, flat_xs;
+    if (!flatten_units(v, n, &is, &xs)) return false;
+    p->is = &is;
+    p->xs = &xs;
+    if (!unit_axes(v, n, &is, &xs, &s) || !inner_axes(v, n, p->dest, &xs, p->rank, &s)) return false;
+    if (s.loose && (!p->zips || !vec_check_placed_rows(v, p, &s))) {
+        return p->zips ? false
+                       : vec_refuse(v, n, "a permute whose elements may differ in shape from those of its target");
+    }
+    p->context = context_of(v, p);
+    bool target = is_target(v, n);
+    if (!onto_rows(v, p)) return target ? onto_outputs(v, p, &s, out) : onto_values(v, p, &s, out);
+    if (target) return vec_refuse(v, n, "partial results whose rows may differ in length");
+    placing flat = *p;
+    if (!vec_flat_places(v, p, &s, &flat_dest, &flat_is, &flat_xs)) return false;
+    flat.dest = &flat_dest;
+    flat.rank = 1;
+    space t = {.depth = v->depth};
+    if (!flatten_units(v, n, &flat_is, &flat_xs) || !unit_axes(v, n, &flat_is, &flat_xs, &t)) return false;
+    flat.is = &flat_is;
+    flat.xs = &flat_xs;
+    flat.context = context_of(v, &flat);
+    return onto_values(v, &flat, &t, out) && vec_unflatten_places(v, p, flat.context, out);
 }
 
 bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
+    const loom_body *op = loom_node_body(v->p, n, 0);
     val dest, is, xs;
-    space s = {.depth = v->depth};
     if (!vec_operand(v, f, n, 0, &dest) || !vec_operand(v, f, n, 1, &is) || !vec_operand(v, f, n, 2, &xs)) return false;
     if (dest.n == 0) return vec_refuse(v, n, "a permute of empty tuples");
-    if (!flatten_units(v, n, &is, &xs)) return false;
     placing p = {.node = n, .dest = &dest, .is = &is, .xs = &xs, .rank = n->aux, .output = LOOM_NONE};
-    if (!unit_axes(v, n, &is, &xs, &s) || !inner_axes(v, n, &dest, &xs, p.rank, &s)) return false;
     uint32_t *group = LOOM_NEW_ARRAY(v->scratch, uint32_t, (size_t)dest.n + 1);
     leaf *like = LOOM_NEW_ARRAY(v->scratch, leaf, (size_t)dest.n + 1), *out;
     for (uint32_t i = 0; i < dest.n; i++) {
         group[i] = i;
         like[i] = dest.at[i];
-        like[i].n_own -= p.rank;
-        like[i].own += p.rank;
+        for (uint32_t k = 0; k < p.rank; k++)
+            like[i] = vec_drop_own(v, &like[i], (index_step){LOOM_NONE, false, LOOM_NONE});
     }
-    if (!vec_combine_block(v, n, loom_node_body(v->p, n, 0), f, like, dest.n, group, dest.n, &p.combine)) return false;
+    if (!vec_combine_block(v, n, op, f, like, dest.n, group, dest.n, &p.combine)) return false;
     p.builtin = vec_builtin_of(v, p.combine);
-    p.context = context_of(v, &p);
+    p.zips = vec_zips(v, op, p.combine);
     *result = vec_leaves_of(v, dest.n, &out);
-    if (is_target(v, n)) {
-        for (uint32_t i = 0; i < dest.n; i++) {
-            out[i] = (leaf){.kind = LEAF_BAD, .n_own = dest.at[i].n_own, .own = dest.at[i].own};
-            out[i].why = "a permuted result that is used again";
-        }
-        for (uint32_t i = 0; i < v->n_targets; i++) {
-            if (v->targets[i].node != n) continue;
-            p.output = v->targets[i].output;
-            v->targets[i].done = true;
-            if (!output_of(v, &p, p.output) || !make_permute(v, &p, &s, out)) return false;
-        }
-        return true;
-    }
-    loom_lvalue_id *onto = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)dest.n + 1);
-    for (uint32_t i = 0; i < dest.n; i++) {
-        if (!vec_canonical(v, n, &dest.at[i], p.context, &onto[i])) return false;
-    }
-    p.onto = onto;
-    return make_permute(v, &p, &s, out);
+    return vec_permute_values(v, &p, out);
 }
 
 /* (a, x) -> x: each place is told once. */
@@ -346,26 +365,37 @@ static bool build_choice(vec *v, void *argument, val *result) {
     return true;
 }
 
+/* Elements of one shape move with their positions. */
+static bool scatter_values(vec *v, placing *p, const space *s, val *result) {
+    const loom_node *n = p->node;
+    const val *dest = p->dest;
+    p->context = context_of(v, p);
+    p->builtin = LOOM_PRIM_COUNT;
+    p->combine = later(v, p->xs);
+    p->position = true;
+    loom_lvalue_id *onto = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)dest->n + 1);
+    leaf none = vec_int_leaf(-1), *out;
+    for (uint32_t k = dest->at[0].n_own; k > 0; k--) none = vec_replicate_leaf(v, &none, dest->at[0].own[k - 1]);
+    if (!vec_canonical(v, n, &none, p->context, &onto[0])) return false;
+    for (uint32_t i = 0; i < dest->n; i++) {
+        if (!vec_canonical(v, n, &dest->at[i], p->context, &onto[i + 1])) return false;
+    }
+    p->onto = onto;
+    choice c = {.dest = *dest};
+    c.placed = vec_leaves_of(v, dest->n + 1, &out);
+    return make_permute(v, p, s, out) && vec_emit_compute(v, n, build_choice, &c, result);
+}
+
 bool vec_lift_scatter(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     val dest, is, xs;
     space s = {.depth = v->depth};
     if (!vec_operand(v, f, n, 0, &dest) || !vec_operand(v, f, n, 1, &is) || !vec_operand(v, f, n, 2, &xs)) return false;
     if (dest.n == 0) return vec_refuse(v, n, "a scatter of empty tuples");
-    placing p = {.node = n, .dest = &dest, .is = &is, .xs = &xs, .rank = n->aux, .output = LOOM_NONE, .position = true};
-    if (!unit_axes(v, n, &is, &xs, &s) || !inner_axes(v, n, &dest, &xs, p.rank, &s)) return false;
+    if (!flatten_units(v, n, &is, &xs)) return false;
+    placing p = {.node = n, .dest = &dest, .is = &is, .xs = &xs, .rank = n->aux, .output = LOOM_NONE};
+    if (!unit_axes(v, n, &is, &xs, &s)) return false;
+    bool alike = inner_axes(v, n, &dest, &xs, p.rank, &s) && !s.loose;
     p.context = context_of(v, &p);
-    p.builtin = LOOM_PRIM_COUNT;
-    p.combine = later(v, &xs);
-    loom_lvalue_id *onto = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)dest.n + 1);
-    leaf none = vec_int_leaf(-1), *out;
-    for (uint32_t k = dest.at[0].n_own; k > 0; k--) none = vec_replicate_leaf(v, &none, dest.at[0].own[k - 1]);
-    if (!vec_canonical(v, n, &none, p.context, &onto[0])) return false;
-    for (uint32_t i = 0; i < dest.n; i++) {
-        if (!vec_canonical(v, n, &dest.at[i], p.context, &onto[i + 1])) return false;
-    }
-    p.onto = onto;
-    choice c = {.dest = dest};
-    c.placed = vec_leaves_of(v, dest.n + 1, &out);
-    return make_permute(v, &p, &s, out) && vec_emit_compute(v, n, build_choice, &c, result);
+    return alike && !onto_rows(v, &p) ? scatter_values(v, &p, &s, result) : vec_scatter_rows(v, &p, result);
 }

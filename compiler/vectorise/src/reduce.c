@@ -49,15 +49,17 @@ static val operand_leaves(vec *v, const operator_build *b, uint32_t first_param)
 /* The element at the point of what the operator gives. States have the shape that it was given: an extent is compared
  * once those before it are indexed, since it may not be known earlier. */
 static bool element_at_point(vec *v, const operator_build *b, val x, val *element) {
+    leaf like = b->n_group ? b->like[b->group[0]] : (leaf){0}; /* all of the group have these axes */
     for (uint32_t k = 0; k <= v->n_point; k++) {
         for (uint32_t g = 0; g < b->n_group; g++) {
-            const leaf *like = &b->like[b->group[g]];
-            bool same = x.at[g].n_own == v->n_point - k && like->n_own == v->n_point;
-            if (same && k < v->n_point) same = vec_known_equal(v, x.at[g].own[0], like->own[k]);
+            bool same = x.at[g].n_own == v->n_point - k && like.n_own == x.at[g].n_own;
+            if (same && k < v->n_point) same = vec_known_equal(v, x.at[g].own[0], like.own[0]);
             if (!same) return vec_refuse(v, b->node, "an operator whose result may differ in shape from its operands");
         }
-        index_step step = k < v->n_point ? vec_at_expr(v->point[k]) : (index_step){0};
-        if (k < v->n_point && !vec_pull_path(v, b->node, x, &step, 1, &x)) return false;
+        if (k == v->n_point) break;
+        index_step step = vec_at_expr(v->point[k]);
+        like = vec_drop_own(v, &like, step);
+        if (!vec_pull_path(v, b->node, x, &step, 1, &x)) return false;
     }
     *element = x;
     return true;
@@ -199,20 +201,23 @@ typedef struct reduction {
     loom_lblock_id combine;
     bool flagged;
     uint16_t builtin;
+    /* While the operation is made: the level of the reduced axis, and the first of those of the states. Where states
+     * have rows that differ in length the reduced axis is the innermost: segmented ones stand behind their own only. */
+    uint32_t level, base;
 } reduction;
 
-static bool element_body(vec *v, const reduction *r, uint32_t depth, loom_lexpr_id *results) {
+static bool element_body(vec *v, const reduction *r, loom_lexpr_id *results) {
     uint32_t at = 0;
     if (r->flagged) results[at++] = vec_x_const(v, LOOM_BOOL, (loom_scalar){.b = true});
     for (uint32_t g = 0; g < r->n_group; g++) {
-        leaf x = r->array->at[r->group[g]];
-        for (uint32_t k = 0; x.n_own; k++) x = vec_bind_level(v, &x, depth + k);
+        leaf x = vec_bind_level(v, &r->array->at[r->group[g]], r->level);
+        for (uint32_t k = 0; x.n_own; k++) x = vec_bind_level(v, &x, r->base + k);
         if (!vec_to_expr(v, &x, &results[at++])) return false;
     }
     return true;
 }
 
-static bool start_body(vec *v, const reduction *r, uint32_t depth, loom_lexpr_id *results) {
+static bool start_body(vec *v, const reduction *r, loom_lexpr_id *results) {
     uint32_t at = 0;
     if (r->flagged) results[at++] = vec_x_const(v, LOOM_BOOL, (loom_scalar){.b = false});
     for (uint32_t g = 0; g < r->n_group; g++) {
@@ -224,66 +229,94 @@ static bool start_body(vec *v, const reduction *r, uint32_t depth, loom_lexpr_id
             continue;
         }
         leaf x = r->start->at[r->group[g]];
-        for (uint32_t k = 1; x.n_own; k++) x = vec_bind_level(v, &x, depth + k);
+        for (uint32_t k = 0; x.n_own; k++) x = vec_bind_level(v, &x, r->base + k);
         if (!vec_to_expr(v, &x, &results[at++])) return false;
     }
     return true;
 }
 
-/* Axes of the result: those of the operation without the reduced one, whose level is `depth`. */
-static op_axes without(const op_axes *all, uint32_t depth, uint32_t *position) {
+/* Axes of the result: those of the operation without the reduced one. */
+static op_axes without(const op_axes *all, uint32_t level, uint32_t *position) {
     op_axes a = {.n = 0};
     for (uint32_t i = 0; i < all->n; i++) {
-        if (all->level[i] == depth) {
+        if (all->level[i] == level) {
             *position = i;
             continue;
         }
         a.axis[a.n] = all->axis[i];
-        a.level[a.n++] = all->level[i] > depth ? all->level[i] - 1 : all->level[i];
+        a.level[a.n++] = all->level[i];
     }
     return a;
 }
 
-static void add_results(vec *v, const reduction *r, const op_axes *axes, bool with_reduced, uint32_t offset,
-                        loom_lvalue_id *values, leaf *out) {
+/* A result over these axes, the reduced one among them or not. */
+static leaf result_leaf(vec *v, const reduction *r, const leaf *like, const op_axes *axes, loom_lvalue_id value) {
+    source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)axes->n + 1);
+    bool reduced = false;
+    for (uint32_t i = 0; i < axes->n; i++) {
+        uint32_t level = axes->level[i];
+        bool own = level >= v->depth && level != r->level;
+        s[i] = (source){own ? FROM_OWN : FROM_LEVEL, IN_RANGE, own ? level - r->base : level};
+        reduced = reduced || level == r->level;
+    }
+    leaf x = {.kind = LEAF_VALUE,
+              .dtype = like->dtype,
+              .id = value,
+              .sources = s,
+              .site = LOOM_NONE,
+              .n_own = like->n_own,
+              .own = like->own};
+    return reduced ? vec_unbind_level(v, &x, r->level, r->reduced) : x;
+}
+
+static void add_results(vec *v, const reduction *r, const op_axes *axes, uint32_t offset, loom_lvalue_id *values,
+                        leaf *out) {
     uint32_t at = offset;
     if (r->flagged) values[at++] = vec_new_value(v, r->node, LOOM_BOOL, axes);
     for (uint32_t g = 0; g < r->n_group; g++) {
         const leaf *like = &r->like[r->group[g]];
-        extent *own = LOOM_NEW_ARRAY(v->scratch, extent, (size_t)like->n_own + 1);
-        uint32_t n_own = like->n_own;
-        if (with_reduced) own[0] = r->reduced;
-        if (n_own) memcpy(own + with_reduced, like->own, n_own * sizeof *own);
         values[at] = vec_new_value(v, r->node, like->dtype, axes);
-        out[r->group[g]] = vec_result_leaf(v, values[at++], axes, n_own + with_reduced, own);
+        out[r->group[g]] = result_leaf(v, r, like, axes, values[at++]);
     }
 }
 
+/* The levels of the states and of the reduced axis. */
+static bool push_levels(vec *v, reduction *r, uint64_t *own) {
+    const leaf *like = &r->like[r->group[0]];
+    uint32_t depth = v->depth;
+    bool last = vec_any_segmented(v, like->own, like->n_own);
+    for (uint32_t k = 0; k < like->n_own; k++) {
+        if (!vec_is_settled(v, like->own[k])) {
+            return vec_refuse(v, r->node, "an operator on rows that may differ in length, without a neutral element");
+        }
+    }
+    r->level = last ? depth + like->n_own : depth;
+    r->base = last ? depth : depth + 1;
+    if (!last && !vec_push_level(v, r->node, r->reduced)) return false;
+    for (uint32_t k = 0; k < like->n_own; k++) {
+        if (!vec_push_level(v, r->node, vec_own_as_level(v, like->own[k], r->base))) return false;
+    }
+    if (last && !vec_push_level(v, r->node, r->reduced)) return false;
+    for (uint32_t i = depth; i < v->depth; i++) *own |= UINT64_C(1) << i;
+    return true;
+}
+
 /* out: leaves of the result (REDUCE) or of the scanned array; totals: of TOTAL. */
-static bool make_reduction(vec *v, const reduction *r, leaf *out, leaf *totals) {
+static bool make_reduction(vec *v, reduction *r, leaf *out, leaf *totals) {
     uint32_t depth = v->depth, n = r->n_group + (r->flagged ? 1 : 0);
     loom_lexpr_id first = v->l->n_exprs, middle;
     loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)n + 1);
     loom_lvalue_id *values = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, 2 * (size_t)n + 1);
-    const leaf *like = &r->like[r->group[0]];
-    uint64_t own = UINT64_C(1) << depth;
-    if (vec_any_segmented(v, like->own, like->n_own)) {
-        return vec_refuse(v, r->node, "an operator on rows that may differ in length");
-    }
-    bool ok = vec_push_level(v, r->node, r->reduced);
-    for (uint32_t k = 0; ok && k < like->n_own; k++) {
-        own |= UINT64_C(1) << v->depth;
-        ok = vec_push_level(v, r->node, like->own[k]);
-    }
-    if (!ok) {
+    uint64_t own = 0;
+    if (!push_levels(v, r, &own)) {
         v->depth = depth;
         return false;
     }
     vec_op_begin(v);
-    ok = element_body(v, r, depth, results);
+    bool ok = element_body(v, r, results);
     middle = v->l->n_exprs;
     loom_lblock_id body = loom_lifted_block(v->l, first, 0, NULL, n, results);
-    ok = ok && start_body(v, r, depth, results);
+    ok = ok && start_body(v, r, results);
     loom_lblock_id ne = loom_lifted_block(v->l, middle, 0, NULL, n, results);
     vec_op_end(v);
     loom_lexpr_id end = v->l->n_exprs;
@@ -292,9 +325,9 @@ static bool make_reduction(vec *v, const reduction *r, leaf *out, leaf *totals) 
     if (!ok) return false;
     vec_place_axes(v, first, end, &axes);
     loom_lop op = vec_plain_op(v, r->node, r->kind, &axes);
-    rest = without(&axes, depth, &op.reduce);
+    rest = without(&axes, r->level, &op.reduce);
     if (loom_lifted_any_segmented(v->l, axes.n - op.reduce - 1, axes.axis + op.reduce + 1)) {
-        return vec_refuse(v, r->node, "a fold around rows that may differ in length");
+        return vec_refuse(v, r->node, "a fold along the stream around rows that may differ in length");
     }
     op.body = body;
     op.ne = ne;
@@ -303,9 +336,9 @@ static bool make_reduction(vec *v, const reduction *r, leaf *out, leaf *totals) 
     op.n_results = n;
     op.builtin = r->builtin;
     bool total = r->kind == LOOM_LO_SCAN && r->scan == LOOM_SCAN_TOTAL;
-    add_results(v, r, r->kind == LOOM_LO_SCAN ? &axes : &rest, r->kind == LOOM_LO_SCAN, 0, values, out);
+    add_results(v, r, r->kind == LOOM_LO_SCAN ? &axes : &rest, 0, values, out);
     if (total) {
-        add_results(v, r, &rest, false, n, values, totals);
+        add_results(v, r, &rest, n, values, totals);
         op.n_results = 2 * n;
     }
     op.results = values;
@@ -367,18 +400,51 @@ static bool only_zips(const vec *v, const loom_body *op) {
     return true;
 }
 
+bool vec_zips(const vec *v, const loom_body *op, loom_lblock_id combine) {
+    for (uint32_t i = 0; i < v->l->blocks[combine].n_params; i++) {
+        if (!names_param(v, combine, i)) return false;
+    }
+    return only_zips(v, op);
+}
+
+/* Extents of state and element, as they are under the levels of the elements and of the states' axes around. */
+static void row_extents(vec *v, const leaf *s, const leaf *x, uint32_t k, extent *a, extent *b) {
+    *a = vec_own_as_level(v, s->own[k], v->depth + 1);
+    *b = vec_own_as_level(v, x->own[k + 1], v->depth);
+}
+
+/* Each row is compared. Where that is skipped so must be what relies on it. */
+static bool check_rows(vec *v, const reduction *r, const leaf *s, extent a, extent b, uint32_t k) {
+    uint32_t depth = v->depth;
+    const extent own[2] = {a, b};
+    leaf both = {.kind = LEAF_CONST, .n_own = 2, .own = own};
+    extent e;
+    bool ok = vec_push_level(v, r->node, r->reduced);
+    for (uint32_t i = 0; ok && i < k; i++) {
+        ok = vec_push_level(v, r->node, vec_own_as_level(v, s->own[i], depth + 1));
+    }
+    if (ok && (vec_unguarded(v, vec_level_mask(v, &both)) & ((UINT64_C(1) << depth) - 1))) {
+        ok = vec_refuse(v, r->node, "an operator on rows that may differ in length, under a map that may be empty");
+    }
+    ok = ok && vec_unify(v, r->node, a, b, vec_trap(v, r->node, LOOM_TRAP_LENGTHS, 0), &e);
+    v->depth = depth;
+    return ok;
+}
+
 /* States have the shape of ne. Elements of another one are an error of the program where the operator zips both. */
 static bool check_shapes(vec *v, const reduction *r) {
     for (uint32_t g = 0; g < r->n_group; g++) {
         const leaf *s = &r->like[r->group[g]], *x = &r->array->at[r->group[g]];
         for (uint32_t k = 0; k < s->n_own; k++) {
-            if (vec_known_equal(v, s->own[k], x->own[k + 1])) continue;
-            if (vec_is_segmented(v, s->own[k]) || vec_is_segmented(v, x->own[k + 1])) {
-                return vec_refuse(v, r->node, "an operator on rows that may differ in length");
-            }
-            if (!names_param(v, r->combine, g) || !names_param(v, r->combine, r->n_group + g) ||
-                !only_zips(v, loom_node_body(v->p, r->node, 0))) {
+            extent a, b;
+            row_extents(v, s, x, k, &a, &b);
+            if (vec_known_equal(v, a, b)) continue;
+            if (!vec_zips(v, loom_node_body(v->p, r->node, 0), r->combine)) {
                 return vec_refuse(v, r->node, "elements that may differ in shape from the neutral element");
+            }
+            if (vec_is_segmented(v, a) || vec_is_segmented(v, b)) {
+                if (!check_rows(v, r, s, a, b, k)) return false;
+                continue;
             }
             if (vec_unguarded(v, 0)) {
                 return vec_refuse(
@@ -457,6 +523,11 @@ static bool build_some(vec *v, void *argument, val *result) {
     return true;
 }
 
+static bool check_some(vec *v, const loom_node *n, extent length) {
+    return !vec_maybe_empty(v, length.axis) ||
+           vec_emit_check(v, n, build_some, &length, vec_trap(v, n, LOOM_TRAP_EMPTY, 0));
+}
+
 static bool fold_by_reduction(vec *v, frame *f, const loom_node *n, val *result) {
     bool first = n->op == LOOM_OP_FOLD1;
     val array, start;
@@ -465,10 +536,7 @@ static bool fold_by_reduction(vec *v, frame *f, const loom_node *n, val *result)
     if (!vec_operand(v, f, n, first ? 0 : 1, &array) || !vec_common_length(v, n, &array, 1, &r.reduced)) return false;
     if (first) {
         r.like = element_shapes(v, &array);
-        if (vec_maybe_empty(v, r.reduced.axis) &&
-            !vec_emit_check(v, n, build_some, &r.reduced, vec_trap(v, n, LOOM_TRAP_EMPTY, 0))) {
-            return false;
-        }
+        if (!check_some(v, n, r.reduced)) return false;
     } else {
         if (!vec_operand(v, f, n, 0, &start)) return false;
         r.start = &start;
@@ -478,25 +546,38 @@ static bool fold_by_reduction(vec *v, frame *f, const loom_node *n, val *result)
     return reduce_groups(v, f, &r, out, NULL);
 }
 
+static bool fold_by_halves(vec *v, frame *f, loom_node_id id, val *result) {
+    const loom_node *n = &v->p->nodes[id];
+    val array;
+    extent length;
+    if (n->op == LOOM_OP_FOLD1) {
+        if (!vec_operand(v, f, n, 0, &array) || !vec_common_length(v, n, &array, 1, &length)) return false;
+        if (!check_some(v, n, length)) return false;
+    }
+    return vec_lift_halves(v, f, id, result);
+}
+
 bool vec_lift_fold(vec *v, frame *f, loom_node_id id, val *result) {
     const loom_node *n = &v->p->nodes[id];
     mark m = vec_mark_here(v);
     if (fold_by_reduction(v, f, n, result)) return true;
-    /* One element after the other, where states are scalars. */
+    /* One element after the other, where states are scalars; or by halves, where they are arrays. */
     const char *remark = v->remark;
     vec_roll_back(v, m);
     if (vec_by_expressions(v, f, id, result)) return true;
+    vec_roll_back(v, m);
+    if (fold_by_halves(v, f, id, result)) return true;
     v->remark = remark;
     return false;
 }
 
-static loom_lblock_id sum_block(vec *v) {
+loom_lblock_id vec_prim_block(vec *v, loom_prim prim) {
     loom_dtype types[2] = {LOOM_I64, LOOM_I64};
     vec_op_begin(v);
     open_block b = vec_block_open(v);
     loom_lexpr_id args[2] = {vec_x_param(v, LOOM_I64, 0), vec_x_param(v, LOOM_I64, 1)};
-    loom_lexpr_id sum = vec_x_prim(v, LOOM_PRIM_ADD, LOOM_I64, args, LOOM_NONE);
-    loom_lblock_id block = vec_block_close(v, b, 2, types, 1, &sum);
+    loom_lexpr_id result = vec_x_prim(v, prim, LOOM_I64, args, LOOM_NONE);
+    loom_lblock_id block = vec_block_close(v, b, 2, types, 1, &result);
     vec_op_end(v);
     return block;
 }
@@ -515,13 +596,12 @@ bool vec_lift_sums(vec *v, const loom_node *n, const val *numbers, extent length
                    .start = &start,
                    .group = &group,
                    .n_group = 1};
-    r.combine = sum_block(v);
+    r.combine = vec_prim_block(v, LOOM_PRIM_ADD);
     r.builtin = vec_builtin_of(v, r.combine);
     return sums ? make_reduction(v, &r, sums, total) : make_reduction(v, &r, total, NULL);
 }
 
-bool vec_lift_scan(vec *v, frame *f, loom_node_id id, val *result) {
-    const loom_node *n = &v->p->nodes[id];
+static bool scan_by_reduction(vec *v, frame *f, const loom_node *n, val *result) {
     val array, start;
     leaf *out;
     reduction r = {.node = n, .kind = LOOM_LO_SCAN, .scan = (loom_scan_kind)n->aux, .array = &array, .start = &start};
@@ -531,4 +611,14 @@ bool vec_lift_scan(vec *v, frame *f, loom_node_id id, val *result) {
     bool total = n->aux == LOOM_SCAN_TOTAL;
     *result = vec_leaves_of(v, array.n * (total ? 2 : 1), &out);
     return reduce_groups(v, f, &r, out, out + array.n);
+}
+
+bool vec_lift_scan(vec *v, frame *f, loom_node_id id, val *result) {
+    mark m = vec_mark_here(v);
+    if (scan_by_reduction(v, f, &v->p->nodes[id], result)) return true;
+    const char *remark = v->remark;
+    vec_roll_back(v, m);
+    if (vec_lift_halves(v, f, id, result)) return true;
+    v->remark = remark;
+    return false;
 }

@@ -113,33 +113,19 @@ static leaf common_leaf(vec *v, const leaf *a, const leaf *b) {
     return like;
 }
 
-static thunk one_of(const thunk *t, uint32_t i) {
-    thunk u = *t;
-    if (!t->body) u.base = (val){1, t->base.at + i};
-    return u;
-}
-
 static bool build_either(vec *v, void *argument, val *result) {
     split *s = argument;
     loom_lexpr_id condition;
     thunk t[2];
-    val shape[2], like, made;
-    leaf *common, *out;
+    val shape[2], like;
+    leaf *common;
     if (!vec_to_expr(v, &s->condition, &condition)) return false;
     for (uint32_t i = 0; i < 2; i++) {
         if (!outside(v, s, i, &t[i], &shape[i])) return false;
     }
     like = vec_leaves_of(v, shape[0].n, &common);
     for (uint32_t i = 0; i < like.n; i++) common[i] = common_leaf(v, &shape[0].at[i], &shape[1].at[i]);
-    if (t[0].body || t[1].body) return vec_either(v, s->node, condition, &t[0], &t[1], &like, result);
-    *result = vec_leaves_of(v, like.n, &out);
-    for (uint32_t i = 0; i < like.n; i++) { /* scalars and arrays may stand together */
-        thunk a = one_of(&t[0], i), b = one_of(&t[1], i);
-        val one = {1, common + i};
-        if (!vec_either(v, s->node, condition, &a, &b, &one, &made)) return false;
-        out[i] = made.at[0];
-    }
-    return true;
+    return vec_either(v, s->node, condition, &t[0], &t[1], &like, result);
 }
 
 static bool split_sides(vec *v, frame *f, const loom_node *n, const leaf *condition, bool first, bool second,

@@ -144,12 +144,12 @@ typedef struct closure {
     const val *operands;
     uint32_t n_operands;
     const extent *extents; /* of operands or of the result, by kind */
-    const val *shape;      /* ARRAY, CONCAT: what all parts have in common */
+    const val *shape;      /* ARRAY, CONCAT, UPDATE: what all parts have in common */
     uint32_t n_bound, n_wanted;
     const index_step *bound;
     loom_lexpr_id condition;
     thunk either[2];
-    bool beside_scalars; /* EITHER: the same conditional gives scalars too */
+    bool beside_scalars; /* EITHER: bodies that are evaluated for an array give scalars too */
     bool checked;        /* operands are indexed with checks, though the index is in range of the result */
     bool proven;         /* GATHER: its indices are in range */
     loom_lsite_id site;
@@ -205,6 +205,8 @@ typedef struct vec {
     uint32_t inner_depth;            /* LOOPs and IFs around, outside of operations */
     struct target *targets;          /* PERMUTE nodes that are results */
     uint32_t n_targets;
+    loom_body_id
+        *halves; /* NULL, or by node of the request's program: folds and scans by halves (halves.c); body + 1, or 0 */
 } vec;
 
 typedef struct shared {
@@ -305,6 +307,10 @@ loom_lexpr_id vec_x_check(vec *v, loom_lexpr_id condition, loom_lexpr_id value, 
                           uint32_t n_numbers, loom_lsite_id site);
 loom_lexpr_id vec_x_result(vec *v, loom_lexpr_id of, loom_dtype t, uint32_t i, uint32_t n);
 bool vec_to_expr(vec *v, const leaf *x, loom_lexpr_id *e); /* a scalar leaf */
+/* The same; where an index of a load that may be out of range is, the constant. */
+bool vec_load_or_const(vec *v, const leaf *x, loom_scalar otherwise, loom_lexpr_id *e);
+/* The load that was made last as one of what is there, or `otherwise`. */
+loom_lexpr_id vec_default_load(vec *v, loom_lexpr_id id, loom_lexpr_id otherwise);
 leaf vec_expr_leaf(const vec *v, loom_lexpr_id e);
 val vec_one(vec *v, loom_lexpr_id e); /* that leaf alone */
 typedef struct open_block {
@@ -382,6 +388,10 @@ index_step vec_at_expr(loom_lexpr_id e);
  */
 bool vec_is_delayed(loom_op op);
 bool vec_delay(vec *v, frame *f, const loom_node *n, val *result);
+/* flatten, of whatever rows. */
+bool vec_delay_flatten(vec *v, const loom_node *n, const val *x, val *result);
+/* The same, manifest, in place of the array. */
+bool vec_flatten_once(vec *v, const loom_node *n, val *x);
 bool vec_delay_body(vec *v, frame *f, const loom_node *n, const val *args, uint32_t n_args, val *result);
 /* What a body without parameters gives, evaluated and forgotten: its extents, as far as axes. */
 bool vec_probe_body(vec *v, const loom_body *b, frame *f, val *x);
@@ -402,6 +412,11 @@ bool vec_has_arrays(const vec *v, const loom_body *b); /* operations worth a nes
 bool vec_by_expressions(vec *v, frame *f, loom_node_id id,
                         val *result); /* the node as the body of COMPUTE operations */
 
+/* halves.c: folds and scans whose operator is not elementwise */
+void vec_write_halves(vec *v, const loom_body *stage);
+/* False without a remark where there is no such form of it. */
+bool vec_lift_halves(vec *v, frame *f, loom_node_id id, val *result);
+
 /* reduce.c, permute.c, control.c */
 bool vec_lift_fold(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_scan(vec *v, frame *f, loom_node_id id, val *result);
@@ -412,6 +427,10 @@ bool vec_combine_block(vec *v, const loom_node *n, const loom_body *op, frame *u
 bool vec_combine_merge(vec *v, const loom_node *n, const loom_body *merge, const val *inputs, uint32_t n_inputs,
                        const leaf *like, uint32_t n_like, const uint32_t *group, loom_lblock_id *block);
 uint16_t vec_builtin_of(const vec *v, loom_lblock_id combine);
+/* Whether the operator, whose block is `combine`, can make nothing but an error of operands that differ in shape. */
+bool vec_zips(const vec *v, const loom_body *op, loom_lblock_id combine);
+/* (a, x) -> prim a x, on i64 */
+loom_lblock_id vec_prim_block(vec *v, loom_prim prim);
 bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_scatter(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_lift_fft(vec *v, frame *f, loom_node_id id, val *result);

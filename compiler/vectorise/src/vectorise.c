@@ -379,6 +379,8 @@ loom_status *loom_vectorise(loom_arena *arena, const loom_vectorise_request *req
     bool ok = false;
     v.l = loom_lifted_create(arena, request->program);
     v.l->force = request->force;
+    vec_write_halves(&v, s.body);
+    s.body = &v.p->bodies[function->body];
     vec_prepare_tables(&v);
     loom_status *status = run(&v, &s, &ok);
     loom_arena_destroy(v.scratch);

@@ -34,8 +34,10 @@ static void read_scalar_extents(loom_engine *engine) {
     }
 }
 
+/* Of rows that differ in length there is no one shape. */
 bool loom_engine_fft_shape(const loom_engine *engine, uint32_t f, loom_fft_shape *shape) {
     const loom_plan_fft *fft = &engine->plan->ffts[f];
+    if (engine->plan->extents[fft->extents[0]].kind == LOOM_EXTENT_SEGMENTED) return false;
     *shape = (loom_fft_shape){.dtype = fft->dtype, .inverse = fft->inverse, .rank = fft->rank};
     for (uint32_t d = 0; d < fft->rank; d++) {
         shape->extents[d] = engine->extents[fft->extents[d]];
@@ -166,9 +168,31 @@ static loom_status *act_kernel(loom_engine *engine, const loom_plan_action *acti
     return NULL;
 }
 
+/* Each list by itself; neighbours of one length as one batch. */
+static loom_status *fft_of_rows(loom_engine *engine, const loom_plan_action *action) {
+    const loom_plan_fft *fft = &engine->plan->ffts[action->fft];
+    const int64_t *offsets = engine->data[action->buffers[0]];
+    int64_t n_lists = loom_engine_elements(engine, action->buffers[0]);
+    size_t element = loom_dtype_size(fft->dtype);
+    for (int64_t list = 0, end; list < n_lists; list = end) {
+        loom_fft_shape shape = {.dtype = fft->dtype, .inverse = fft->inverse, .rank = 1};
+        shape.extents[0] = offsets[list + 1] - offsets[list];
+        for (end = list + 1; end < n_lists && offsets[end + 1] - offsets[end] == shape.extents[0];) end++;
+        if (shape.extents[0] == 0) continue;
+        loom_fft *made;
+        LOOM_TRY(loom_ffts_get(engine->executor->ffts, &shape, &made));
+        size_t at = (size_t)offsets[list] * element;
+        LOOM_TRY(loom_fft_run(made, (const char *)engine->data[action->buffer] + at,
+                              (char *)engine->data[action->buffer2] + at, end - list, &engine->executor->cancelled));
+        LOOM_TRY(loom_engine_cancelled(engine));
+    }
+    return NULL;
+}
+
 static loom_status *act_fft(loom_engine *engine, const loom_plan_action *action) {
     loom_fft_shape shape;
     int64_t elements = loom_engine_elements(engine, action->buffer), one = 1;
+    if (elements > 0 && action->n_buffers) return fft_of_rows(engine, action);
     if (elements == 0 || !loom_engine_fft_shape(engine, action->fft, &shape)) return NULL;
     for (uint32_t d = 0; d < shape.rank; d++) one *= shape.extents[d];
     loom_fft *fft;

@@ -210,6 +210,9 @@ typedef struct loom_program {
 
 loom_program *loom_program_create(loom_arena *arena);
 
+/* A copy with the same numbers, to which more may be built. Texts are shared. */
+loom_program *loom_program_clone(loom_arena *arena, const loom_program *from);
+
 /* Types (interned: equal types have equal ids). */
 loom_type_id loom_type_scalar(loom_program *p, loom_dtype dtype);
 loom_type_id loom_type_array(loom_program *p, loom_type_id element);

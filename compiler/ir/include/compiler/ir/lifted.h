@@ -136,7 +136,7 @@ typedef enum loom_lop_kind {
     LOOM_LO_PERMUTE, /* body results: r indices (i64), then one value per target leaf; combine as REDUCE. target:
                         accumulator output `output` (then no results), or values `dest` that are copied into the results
                         first */
-    LOOM_LO_FFT,     /* args[0] over its last `rank` axes; results[0] */
+    LOOM_LO_FFT,     /* args[0] over its last `rank` axes, or the rows of a segmented one, each by itself; results[0] */
     LOOM_LO_LOOP,    /* uniform: count (scalar value args[0], or none) and/or test; inner operations; see states */
     LOOM_LO_IF,    /* scalar bool value args[0]; then_ops, else_ops; results[j] = then_results[j] or else_results[j] */
     LOOM_LO_CHECK, /* body gives a bool (and two numbers): false raises `site` */
@@ -316,8 +316,8 @@ LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
  *  - SORT: keys and result have all axes; the last one is not the chunk.
  *  - SEGMENTED: the list that has the axis begins with the axes of its lengths and nothing else; its offsets and total
  *    are those that OFFSETS makes of its lengths. No EXTENT names it: its length at a point is a load. The reduced axis
- *    of REDUCE and SCAN is not before a segmented one. Transformed and indexed axes are regular, but for the last one
- *    that a PERMUTE with context indexes.
+ *    of REDUCE and SCAN is not before a segmented one. Transformed and indexed axes are regular, but for a single one
+ *    that is transformed, and the last one that a PERMUTE with context indexes.
  *  - Site LOOM_NONE: cannot trap, or is known not to.
  *  - A PROVEN load with a site is in range under the conditions around it only: it may not be moved out from under its
  * IF or FOR. It raises nothing. Without a site it is in range at every point of the operation.

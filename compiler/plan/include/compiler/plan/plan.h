@@ -95,7 +95,8 @@ typedef struct loom_kernel_frame {
 
 /* RANGE    writes its result buffers for outermost indices [from, to); ranges are disjoint and may run at once. */
 typedef void (*loom_kernel_range)(const loom_kernel_frame *frame, int64_t from, int64_t to);
-/* REDUCE   reduces indices [from, to) of the reduced axis into partial[0..k): starts from the neutral element. */
+/* REDUCE   reduces indices [from, to) of the reduced axis into partial[0..k): starts from the neutral element. Of
+ * lists: into their own results, but for the list that `from` lies inside of, whose part goes into partial. */
 typedef void (*loom_kernel_reduce)(const loom_kernel_frame *frame, int64_t from, int64_t to, void *const *partial);
 /* COMBINE  into[j][i] = op(into[.][i], from[.][i]) for i in [begin, end): the earlier on the left. No buffers of frame.
  */
@@ -130,8 +131,10 @@ typedef enum loom_action_kind {
     LOOM_ACT_KERNEL,  /* kernel (RANGE) over [0, extents[extent]); extent LOOM_NO_EXTENT: one call with (0, 1). A
                          segmented extent: elements of all lists in order */
     LOOM_ACT_REDUCE,  /* kernel (REDUCE), kernel2 (COMBINE) over [0, extents[extent]) into buffers[]; pieces of fixed
-                         size, in order */
-    LOOM_ACT_FFT,     /* fft from buffer to buffer2 (may be equal); batch = product of the leading extents of buffer */
+                         size, in order. A segmented extent: elements of all lists; buffer: where these begin. buffers[]
+                         hold the neutral element of each list */
+    LOOM_ACT_FFT,     /* fft from buffer to buffer2 (may be equal); batch = product of the leading extents of buffer. Of
+                         rank 1 with a segmented extent: each list by itself */
     LOOM_ACT_PERMUTE, /* kernel (INSPECT), kernel2 (EXECUTE); see permute */
     LOOM_ACT_COPY,    /* buffer to buffer2, same extents */
     LOOM_ACT_FILL,    /* buffer with scalar `value` */
@@ -156,7 +159,8 @@ typedef struct loom_plan_action {
     uint32_t buffer, buffer2;
     uint32_t n_buffers;
     const uint32_t *buffers; /* REDUCE: results; PERMUTE: target leaves; ROWS: buffers that are there inside alone;
-                                OFFSETS: the total; SORT: the keys' scalars, the first counts most */
+                                OFFSETS: the total; SORT: the keys' scalars, the first counts most; FFT: where the
+                                lists of a segmented extent begin, else none */
     uint32_t n_inner, n_else;
     loom_scalar value;
     /* PERMUTE: units = product of unit_extents; target levels 0..rank-1 are indexed; a unit's patch covers

@@ -1,0 +1,179 @@
+/* Rows in rows, and operators on rows that differ in length, as lifted IR against the interpreter. */
+#include "weft.h"
+
+#define WEFT_SUITE rows
+
+/* flatten of rows in rows. */
+SAME(flattened_none, "entry main (a: [][][]f64) : [][]f64 = flatten a", "f64 0x[]x[]")
+SAME(flattened_in_map, "entry main (a: [][][][]f64) : [][][]f64 = map flatten a", "f64 2x[2 1]x[1 0 3]x[2 0 1 3]")
+SAME(flattened_deeper, "entry main (a: [][][][]f64) : [][][]f64 = flatten a", "f64 2x[2 1]x[1 0 3]x[2 0 1 3]")
+SAME(flattened_twice, "entry main (a: [][][]f64) : []f64 = flatten (flatten a)", "f64 3x[2 0 3]x[1 4 0 2 2]")
+SAME(flattened_around_regular, "entry main (a: [][][][]f64) : [][][]f64 = flatten a", "f64 2x[2 1]x2x[1 0 3 2 2 1]")
+SAME(flattened_with_rows,
+     "entry main (a: [][](f64, []f64)) : ([]f64, [][]f64) = let b = flatten a in (map (.0) b, map (.1) b)",
+     "f64 3x[2 0 3]; f64 3x[2 0 3]x[1 4 0 2 2]")
+SAME(flattened_made, "entry main (n: []i64) : [][]i64 = flatten (map (\\k -> generate k (\\i -> iota (k + i))) n)",
+     "i64 4 = 2 0 3 1")
+SAME(flattened_outer_rows, "entry main (a: [][]f64) (k: []f64) : [][]f64 = flatten (map (\\x -> map (map (* x)) a) k)",
+     "f64 3x[2 0 3]", "f64 2")
+SAME(histogram_of_rows_of_rows,
+     "entry main (is: [][][]i64) : []i64 = permute (+) (replicate 13 0) is (map (map (map (* 2))) is)",
+     "i64 3x[2 0 3]x[1 4 0 2 2]")
+SAME(histograms_of_rows_of_rows,
+     "entry main (is: [][][]i64) : [][]i64 = map (\\r -> permute (+) (replicate 13 0) r (map (map (* 2)) r)) is",
+     "i64 3x[2 0 3]x[1 4 0 2 2]")
+
+/* Transforms. */
+SAME(fft_of_rows, "entry main (a: [][]c128) : [][]c128 = map fft a", "c128 4x[2 0 5 1]")
+SAME(fft_and_back, "entry main (a: [][]c128) : [][]c128 = map (\\r -> ifft (map (* 2) (fft r))) a", "c128 4x[3 3 0 8]")
+SAME(fft_of_rows_of_rows, "entry main (a: [][][]c128) : [][][]c128 = map (map fft) a", "c128 3x[2 0 3]x[1 4 0 2 2]")
+SAME(fft_of_unlike_matrices,
+     "entry main (n: []i64) : [][][]c128 = map (\\k -> fft (generate (k, k + 1) (\\i j -> c128 (f64 (i * j + k))))) n",
+     "i64 4 = 2 0 3 1")
+SAME(fft_of_unlike_cubes,
+     "entry main (n: []i64) : [][][][]c128 = map (\\k -> ifft (generate (2, k + 1, k) "
+     "(\\i j l -> c128 (f64 (i * j - l * k))))) n",
+     "i64 4 = 2 0 3 1")
+
+/* Operators on rows. */
+SAME(rows_added, "entry main (a: [][]f64) (z: []f64) : []f64 = fold (zip_with (+)) z a", "f64 3x[2 2 2]", "f64 2")
+SAME(cut_rows_added,
+     "entry main (a: [][]f64) (z: []f64) : []f64 = fold (zip_with (+)) z (map (\\r -> if length r > 2 then r[:2] else "
+     "r) a)",
+     "f64 3x[2 4 3]", "f64 2")
+FAILS(unlike_rows_added, "entry main (a: [][]f64) (z: []f64) : []f64 = fold (zip_with (+)) z a", "f64 3x[2 1 2]",
+      "f64 2")
+SAME(no_rows_added, "entry main (a: [][]f64) (z: []f64) : []f64 = fold (zip_with (+)) z a", "f64 0x[]", "f64 2")
+SAME(rows_added_in_map,
+     "entry main (a: [][]f64) : [][]f64 = map (\\r -> fold (zip_with (+)) r (map (\\x -> map (* x) r) r)) a",
+     "f64 4x[2 0 5 1]")
+SAME(rows_scanned_in_map,
+     "entry main (a: [][]f64) : [][][]f64 = map (\\r -> scan (zip_with (+)) r (map (\\x -> map (* x) r) r[1:])) a",
+     "f64 4x[2 1 5 1]")
+SAME(rows_summed_with_totals,
+     "entry main (a: [][]f64) : []([][]f64, []f64) = map (\\r -> scan_total (zip_with (+)) r (map (\\x -> map (* x) r) "
+     "r)) a",
+     "f64 4x[2 0 5 1]")
+SAME(matrices_added,
+     "entry main (n: []i64) : [][][]i64 = map (\\k -> fold (zip_with (zip_with (+))) (generate k (\\i -> iota i)) "
+     "(generate 3 (\\l -> generate k (\\i -> map (* l) (iota i))))) n",
+     "i64 4 = 3 0 2 5")
+FAILS(unlike_rows_in_map,
+      "entry main (a: [][]f64) : [][]f64 = map (\\r -> fold (zip_with (+)) r (map (\\x -> map (* x) r[1:]) r)) a",
+      "f64 4x[2 1 5 1]")
+
+/* Operators that change the shape of rows, or choose between them. */
+SAME(rows_joined, "entry main (a: [][]f64) : []f64 = fold (++) [] a", "f64 5x[2 0 5 1 3]")
+SAME(rows_joined_none, "entry main (a: [][]f64) : []f64 = fold (++) [7] a", "f64 0x[]")
+SAME(rows_joined_to_one, "entry main (a: [][]f64) : []f64 = fold (++) [7] a", "f64 1x[3]")
+SAME(rows_joined_in_map, "entry main (a: [][][]f64) : [][]f64 = map (fold (++) []) a", "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
+SAME(rows_joined_first, "entry main (a: [][][]f64) : [][]f64 = map (fold1 (++)) a", "f64 3x[2 1 3]x[1 4 0 2 2 3]")
+FAILS(rows_joined_no_first, "entry main (a: [][][]f64) : [][]f64 = map (fold1 (++)) a", "f64 3x[2 0 3]x[1 4 0 2 2]")
+SAME(longest_row, "entry main (a: [][]f64) : []f64 = fold (\\x y -> if length x > length y then x else y) [] a",
+     "f64 5x[2 0 5 1 3]")
+SAME(longest_rows,
+     "entry main (a: [][][]f64) : [][]f64 = map (fold (\\x y -> if length x > length y then x else y) []) a",
+     "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
+SAME(operator_from_around,
+     "entry main (a: [][][]f64) (k: []f64) : [][]f64 = map2 (\\r c -> fold (\\x y -> x ++ [c] ++ y) [] r) a k",
+     "f64 4x[2 0 2 1]x[1 4 2 2 3]", "f64 4")
+SAME(matrix_products,
+     "entry main (a: [][][][]f64) : [][][]f64 = map (fold1 (\\x y -> map (\\r -> map (\\c -> sum (map2 (*) r c)) "
+     "(transpose y)) x)) a",
+     "f64 3x4x2x2")
+SAME(rows_and_numbers,
+     "entry main (a: [][]f64) : ([]f64, i64) = fold (\\(x, i) (y, j) -> if sum x > sum y then (x, i) else (y, j)) "
+     "([], -1) (imap (\\i r -> (r, i)) a)",
+     "f64 5x[2 0 5 1 3]")
+SAME(rows_in_rows_joined, "entry main (a: [][][]f64) : [][]f64 = fold (++) [] a", "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
+SAME(operator_with_fold,
+     "entry main (a: [][]f64) : []f64 = fold (\\x y -> [fold (+) 0 x + fold (+) 0 y] ++ fold1 (++) [x, y]) [] a",
+     "f64 1x[3]")
+
+/* Rows that are put somewhere. */
+SAME(put_into_rows,
+     "entry main (a: [][]f64) (is: [](i64, i64)) : [][]f64 = permute (+) a is (map (\\(i, j) -> f64 (10 * i + j)) is)",
+     "f64 3x[2 0 3]", "i64 6 = 0 2 1 2 3 -1; i64 6 = 1 2 0 2 0 0")
+SAME(put_into_rows_in_map,
+     "entry main (a: [][][]f64) (is: [](i64, i64)) : [][][]f64 = map (\\r -> permute max r is (map (\\(i, j) -> f64 "
+     "(10 * "
+     "i + j)) is)) a",
+     "f64 3x[2 0 3]x[1 4 0 2 2]", "i64 6 = 0 1 1 2 3 -1; i64 6 = 1 2 0 1 0 0")
+SAME(rows_put,
+     "entry main (a: [][]f64) (is: []i64) : [][]f64 = permute (zip_with (+)) a is (map (\\i -> if i >= 0 && i < length "
+     "a "
+     "then map (* 2) a[i] else [1]) is)",
+     "f64 3x[2 0 3]", "i64 6 = 0 2 2 3 -1 1")
+FAILS(unlike_rows_put, "entry main (a: [][]f64) (is: []i64) (b: [][]f64) : [][]f64 = permute (zip_with (+)) a is b",
+      "f64 3x[2 0 3]", "i64 2 = 0 2", "f64 2x[2 2]")
+SAME(rows_put_nowhere, "entry main (a: [][]f64) (is: []i64) (b: [][]f64) : [][]f64 = permute (zip_with (+)) a is b",
+     "f64 3x[2 0 3]", "i64 3 = 0 3 2", "f64 3x[2 5 3]")
+SAME(rows_put_onto_regular,
+     "entry main (a: [][]f64) (is: []i64) (b: [][]f64) : [][]f64 = permute (zip_with (+)) a is b", "f64 3x2",
+     "i64 4 = 0 3 2 -1", "f64 4x[2 5 2 0]")
+FAILS(rows_put_onto_regular_unlike,
+      "entry main (a: [][]f64) (is: []i64) (b: [][]f64) : [][]f64 = permute (zip_with (+)) a is b", "f64 3x2",
+      "i64 4 = 0 3 2 1", "f64 4x[2 5 2 0]")
+SAME(rows_put_in_map,
+     "entry main (a: [][][]f64) (is: []i64) : [][][]f64 = map (\\r -> permute (zip_with (+)) r is (map (\\i -> if i < "
+     "length r then r[i] else []) is)) a",
+     "f64 3x[2 0 3]x[1 4 0 2 2]", "i64 4 = 0 1 1 2")
+SAME(
+    rows_of_rows_put,
+    "entry main (a: [][][]f64) (is: []i64) : [][][]f64 = permute (zip_with (zip_with (+))) a is (map (\\i -> a[i]) is)",
+    "f64 3x[2 0 3]x[1 4 0 2 2]", "i64 4 = 0 1 0 2")
+SAME(put_from_rows, "entry main (a: [][]i64) (b: []i64) : []i64 = scatter b a (map (map (* 2)) a)", "i64 3x[2 0 6]",
+     "i64 5")
+SAME(rows_replaced, "entry main (a: [][]f64) (is: []i64) (b: [][]f64) : [][]f64 = scatter a is b", "f64 4x[2 0 3 1]",
+     "i64 5 = 0 3 5 0 -1", "f64 5x[3 0 2 1 7]")
+SAME(rows_replaced_from_rows,
+     "entry main (a: [][]f64) (is: [][]i64) : [][]f64 = scatter a is (map (map (\\i -> map f64 (iota i))) is)",
+     "f64 5x[2 0 3 1 1]", "i64 3x[2 0 3]")
+SAME(rows_replaced_in_map,
+     "entry main (a: [][][]f64) (is: []i64) : [][][]f64 = map (\\r -> scatter r is (map (\\i -> map f64 (iota i)) is)) "
+     "a",
+     "f64 3x[2 0 3]x[1 4 0 2 2]", "i64 4 = 0 1 7 2")
+SAME(replaced_in_rows,
+     "entry main (a: [][]f64) (is: [](i64, i64)) : [][]f64 = scatter a is (map (\\(i, j) -> f64 (10 * i + j)) is)",
+     "f64 3x[2 0 3]", "i64 6 = 0 2 1 2 3 -1; i64 6 = 1 2 0 2 0 0")
+SAME(pairs_replaced,
+     "entry main (a: []([]f64, i64)) (is: []i64) : []([]f64, i64) = scatter a is (map (\\i -> (map f64 (iota i), i)) "
+     "is)",
+     "f64 4x[2 0 3 1]; i64 4", "i64 5 = 0 3 5 2 4")
+SAME(put_from_stream, "entry main (s: seq ([]i64)) : []i64 = permute_seq (+) (replicate 9 0) s (map_seq (map (* 2)) s)",
+     "i64 5x[2 0 3 1 1]")
+SAME(put_from_stream_of_rows,
+     "entry main (s: seq ([][]i64)) : []i64 = permute_seq (+) (replicate 9 0) s (map_seq (map (map (* 2))) s)",
+     "i64 3x[2 0 3]x[1 4 0 2 2]")
+SAME(rows_put_from_stream,
+     "entry main (s: seq ([]i64)) (is: seq i64) : [][]i64 = permute_seq (zip_with (+)) (replicate 4 (replicate 2 0)) "
+     "is s",
+     "i64 5x[2 2 3 2 0]", "i64 5 = 1 3 5 1 -1")
+
+/* Rows in place of others. */
+SAME(row_updated, "entry main (a: [][]f64) (x: []f64) : [][]f64 = a with [1] = x", "f64 4x[2 0 5 1]", "f64 3")
+FAILS(no_row_updated, "entry main (a: [][]f64) (x: []f64) : [][]f64 = a with [4] = x", "f64 4x[2 0 5 1]", "f64 3")
+SAME(rows_updated_in_map, "entry main (a: [][][]f64) : [][][]f64 = map (\\r -> r with [length r - 1] = r[0] ++ r[0]) a",
+     "f64 3x[2 1 3]x[1 4 0 2 2 3]")
+REFUSED(row_of_rows_updated, "an inner extent that is not known here",
+        "entry main (a: [][][]f64) (x: []f64) : [][][]f64 = a with [0, 1] = x", "f64 3x[2 0 3]x[1 4 0 2 2]", "f64 3")
+SAME(pair_updated, "entry main (a: []([]f64, f64)) (x: []f64) : []([]f64, f64) = a with [1] = (x, 7)",
+     "f64 3x[2 0 3]; f64 3", "f64 4")
+SAME(rows_updated_in_turns,
+     "entry main (a: [][]f64) : [][]f64 = loop b = a for i < length a do b with [i] = b[i] ++ b[0]", "f64 4x[2 0 5 1]")
+SAME(read_of_updated, "entry main (a: [][]f64) (x: []f64) : []f64 = map sum (a with [2] = x)", "f64 4x[2 0 5 1]",
+     "f64 3")
+
+/* Scans with operators that change the shape of rows. */
+SAME(rows_scanned, "entry main (a: [][]f64) : [][]f64 = scan (++) [] a", "f64 5x[2 0 5 1 3]")
+SAME(rows_scanned_before, "entry main (a: [][]f64) : [][]f64 = scan_ex (++) [7] a", "f64 6x[2 0 5 1 3 1]")
+SAME(rows_scanned_from_right, "entry main (a: [][]f64) : [][]f64 = scan_right (++) [7] a", "f64 7x[2 0 5 1 3 1 2]")
+SAME(rows_scanned_and_joined, "entry main (a: [][]f64) : ([][]f64, []f64) = scan_total (++) [7] a", "f64 4x[2 0 5 1]")
+SAME(one_row_scanned, "entry main (a: [][]f64) : [][]f64 = scan (++) [7] a", "f64 1x[2]")
+SAME(no_rows_scanned, "entry main (a: [][]f64) : [][]f64 = scan (++) [7] a", "f64 0x[]")
+SAME(no_rows_scanned_and_joined, "entry main (a: [][]f64) : ([][]f64, []f64) = scan_total (++) [7] a", "f64 0x[]")
+SAME(rows_scanned_in_maps, "entry main (a: [][][]f64) : [][][]f64 = map (scan (++) []) a",
+     "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
+SAME(longest_so_far,
+     "entry main (a: [][][]f64) : [][][]f64 = map (scan (\\x y -> if length x > length y then x else y) []) a",
+     "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
