@@ -247,6 +247,7 @@ bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
         *e = vec_segments_of(v, x);
         return true;
     }
+    if (vec_tested_extent(v, x, e)) return true;
     if (v->in_op) {
         if (is_avoided(v, x)) {
             e->axis = loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_SCALAR, .value = x->id});
@@ -257,8 +258,7 @@ bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
     count_check c2 = {n, *x};
     val checked;
     if (!vec_emit_compute(v, n, build_count, &c2, &checked)) return false;
-    *e = vec_count_extent(v, &checked.at[0]);
-    return true;
+    return vec_row_extent(v, n, &checked.at[0], e);
 }
 
 typedef struct equality {

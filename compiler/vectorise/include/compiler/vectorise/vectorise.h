@@ -19,6 +19,10 @@ typedef struct loom_vectorise_request {
     /* Values of inputs that are known (scalars): extents that depend on them alone and come out at 64 or less become
      * constants (specialisation); others stay symbolic. NULL entries: not known. */
     loom_value *const *known;
+    /* Take rows of streams, and rows whose lengths scalars give, to be of one length where nothing proves that: the
+     * code for chunks of which a test finds it true. Axes tell (`tested`); without any the code is what it is anyway.
+     */
+    bool tested;
 } loom_vectorise_request;
 
 LOOM_MUST_USE loom_status *loom_vectorise(loom_arena *arena, const loom_vectorise_request *request,
