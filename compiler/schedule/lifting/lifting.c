@@ -77,7 +77,7 @@ loom_status *loom_lifting_tested(loom_arena *arena, const loom_vectorise_request
     LOOM_TRY(vectorise(arena, &with, check, &l, &refused));
     if (!l || !loom_lifted_is_tested(l)) return NULL;
     LOOM_TRY(transform(l, last, schedule, check));
-    if (loom_lifting_irregular(l) < irregular) *tested = l;
+    if (loom_lifting_irregular(l) <= irregular / 2) *tested = l;
     return NULL;
 }
 

@@ -24,9 +24,9 @@ LOOM_MUST_USE loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_
 /* Expressions of a stage up to which code is made twice where rows may turn out to be of one length. */
 #define LOOM_TESTED_MAX_EXPRS 8000u
 
-/* The same passes over the same stage for rows that a test finds to be of one length, where that leaves fewer rows
- * that differ; `lifted` is what loom_lifting made. *tested: NULL where it does not, or where the stage is too large,
- * which *remark then says. */
+/* The same passes over the same stage for rows that a test finds to be of one length, where that leaves at most half of
+ * the operations over rows that differ: else it is not worth code of its own. `lifted` is what loom_lifting made.
+ * *tested: NULL where it does not, or where the stage is too large, which *remark then says. */
 LOOM_MUST_USE loom_status *loom_lifting_tested(loom_arena *arena, const loom_vectorise_request *request, loom_pass last,
                                                int schedule, bool check, const loom_lifted *lifted,
                                                loom_lifted **tested, const char **remark);
