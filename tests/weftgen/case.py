@@ -161,6 +161,8 @@ def make_inputs(r, params, streams, sizes, rows, consts=(), ranges=None):
             elif t.kind in ("array", "seq") and "" in t.element.dims():
                 longest = 200 if r.random() < 0.1 else 5
                 lengths = np.array([r.choice([0, 1, 2, 3, longest]) for _ in range(rows.get(name, 5))], np.int64)
+                if r.random() < 0.4:  # many or all of them alike: such rows are found out at run time
+                    lengths[r.choice([0, 0, len(lengths) // 2]):] = r.choice([0, 1, 2, 3, longest])
                 values = (data(r, dtype, [int(lengths.sum())]), lengths)
             else:
                 values = data(r, dtype, shape)

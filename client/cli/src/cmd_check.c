@@ -216,7 +216,10 @@ loom_status *cli_explain(const cli_call *call) {
         "gridloom explain", "PROG.weft... [options]",
         "Tells what the compiler knows of a program: for each value its shape, whether it is avoided (the same for all "
         "elements), regular or irregular, how it is kept, how many maps are around it, steps, bytes and flops; and "
-        "where regularity is lost, by which rule.\n\n--stage shows what the compiler makes of it: ast (the text as "
+        "where regularity is lost, by which rule, and whether that is tested at run time: rows of a chunk that have "
+        "one "
+        "length then take code of their own, which --stage shows behind the other.\n\n--stage shows what the compiler "
+        "makes of it: ast (the text as "
         "understood), core (typed, every call specialised), simplified, stages (traversals of the streams and the "
         "array steps between them), shapes, lifted (regions over whole chunks, with the representation of each value), "
         "fused, schedule, llvm, plan. Remarks tell what was not vectorised, and why.",

@@ -329,6 +329,7 @@ static bool claim_holds(const loom_testing_claim *c, const loom_steps *found) {
     case LOOM_TESTING_STEPS: return compiled && (c->at_most ? found->steps <= c->steps : found->steps == c->steps);
     case LOOM_TESTING_REGULAR: return found->rep != LOOM_SHAPE_IRREGULAR;
     case LOOM_TESTING_IRREGULAR: return found->rep == LOOM_SHAPE_IRREGULAR;
+    case LOOM_TESTING_TESTED: return compiled && found->rep == LOOM_SHAPE_IRREGULAR && found->tested;
     case LOOM_TESTING_COMPILED: return compiled;
     case LOOM_TESTING_INTERPRETED: return !compiled;
     }
@@ -336,17 +337,19 @@ static bool claim_holds(const loom_testing_claim *c, const loom_steps *found) {
 }
 
 static char *claim_text(const loom_testing_claim *c) {
-    static const char *const verdicts[] = {"", "regular values", "irregular values", "it compiled", "it interpreted"};
+    static const char *const verdicts[] = {
+        "", "regular values", "irregular values", "values that are tested", "it compiled", "it interpreted"};
     if (c->verdict != LOOM_TESTING_STEPS) return loom_xprintf("expected %s", verdicts[c->verdict]);
     return loom_xprintf("%s: expected %s%llu step%s", loom_lift_names[c->lift], c->at_most ? "at most " : "",
                         (unsigned long long)c->steps, c->steps == 1 ? "" : "s");
 }
 
 static char *found_text(const loom_testing_claim *c, const loom_steps *found) {
+    bool irregular = found->rep == LOOM_SHAPE_IRREGULAR;
     switch (c->verdict) {
     case LOOM_TESTING_REGULAR:
-    case LOOM_TESTING_IRREGULAR:
-        return loom_xstrdup(found->rep == LOOM_SHAPE_IRREGULAR ? "irregular ones" : "all regular");
+    case LOOM_TESTING_IRREGULAR: return loom_xstrdup(irregular ? "irregular ones" : "all regular");
+    case LOOM_TESTING_TESTED: return loom_xstrdup(irregular ? "irregular ones, not all of them tested" : "all regular");
     default: break;
     }
     if (found->remark) return loom_xprintf("interpreted: %s", found->remark);

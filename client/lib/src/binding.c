@@ -224,6 +224,18 @@ static loom_status *scalar_argument(const slot *s, const loom_type_leaf *leaf, l
     return NULL;
 }
 
+/* Rows that all have one length are regular: a value has one form. The lengths are the source's. */
+static void give_one_form(loom_leaf *leaf) {
+    const int64_t *lengths = leaf->lengths[1];
+    if (leaf->extents[1] != LOOM_IRREGULAR || !leaf->n_lengths[1]) return;
+    for (int64_t i = 1; i < leaf->n_lengths[1]; i++) {
+        if (lengths[i] != lengths[0]) return;
+    }
+    leaf->extents[1] = lengths[0];
+    leaf->lengths[1] = NULL;
+    for (uint32_t k = 2; k < leaf->depth && !leaf->extents[1]; k++) leaf->extents[k] = 0;
+}
+
 /* Values and lengths: the same as a stream over the outermost level, read whole. */
 static loom_status *irregular_argument(const slot *s, const loom_type_leaf *leaf, const char *values,
                                        const char *lengths, loom_value **value) {
@@ -235,6 +247,7 @@ static loom_status *irregular_argument(const slot *s, const loom_type_leaf *leaf
     LOOM_TRY(loom_source_npy(&column, 1, &source));
     loom_status *status = loom_source_read(source, 0, source->n_elements, value);
     loom_source_destroy(source);
+    if (!status) give_one_form(&(*value)->leaves[0]);
     return status;
 }
 

@@ -296,6 +296,7 @@ static loom_status *representation(block_parser *b, loom_span span) {
         loom_testing_verdict verdict;
     } verdicts[] = {{"regular", LOOM_TESTING_REGULAR},
                     {"irregular", LOOM_TESTING_IRREGULAR},
+                    {"tested", LOOM_TESTING_TESTED},
                     {"compiled", LOOM_TESTING_COMPILED},
                     {"interpreted", LOOM_TESTING_INTERPRETED}};
     char word[TEST_LONGEST_WORD + 1];
@@ -308,7 +309,8 @@ static loom_status *representation(block_parser *b, loom_span span) {
         LOOM_PUSH(b->arena, b->claims, c);
         return NULL;
     }
-    return test_expected(&start, "`regular`, `irregular`, `compiled` or `interpreted` after `representation:`");
+    return test_expected(&start,
+                         "`regular`, `irregular`, `tested`, `compiled` or `interpreted` after `representation:`");
 }
 
 /* `structure gpu { Map 1 }`: of Futhark's own compiler. */

@@ -41,7 +41,8 @@ LOOM_TEST(testing_blocks, what_is_expected_of_the_compiler) {
     refuses("-- ==\n-- steps: regular < 3\n", "expected `<=`", 2, 21);
     refuses("-- ==\n-- steps: regular 99999999999999999999\n", "of at most 1000000000", 2, 19);
     refuses("-- ==\n-- steps: regular 3 at\n", "expected a size", 2, 23);
-    refuses("-- ==\n-- representation: round\n", "expected `regular`, `irregular`, `compiled` or `interpreted`", 2, 20);
+    refuses("-- ==\n-- representation: round\n",
+            "expected `regular`, `irregular`, `tested`, `compiled` or `interpreted`", 2, 20);
     refuses("-- ==\n-- error: x\n-- steps: regular 1", "no steps and no representation", 3, 4);
 }
 

@@ -21,6 +21,7 @@ typedef struct loom_sv {
 typedef struct loom_gen {
     loom_arena *arena;
     const loom_lifted *l;
+    bool tested; /* loom_lifted_is_tested */
     loom_status *error;
     LLVMContextRef context;
     LLVMModuleRef module;

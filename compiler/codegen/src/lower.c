@@ -31,8 +31,11 @@ const char *loom_gen_label(const loom_gen *g, loom_lop_id id) {
                                         "loop",    "if",     "check", "offsets", "sort"};
     const loom_lop *op = &g->l->ops[id];
     const loom_program *p = g->l->program;
-    if (!op->span.line || !p || op->span.file >= p->n_files) return kinds[op->kind];
-    return loom_arena_printf(g->arena, "%s (%s:%u)", kinds[op->kind], p->files[op->span.file].name, op->span.line);
+    const char *what = g->tested ? ", rows of one length" : "";
+    if (!op->span.line || !p || op->span.file >= p->n_files)
+        return loom_arena_printf(g->arena, "%s%s", kinds[op->kind], what);
+    return loom_arena_printf(g->arena, "%s%s (%s:%u)", kinds[op->kind], what, p->files[op->span.file].name,
+                             op->span.line);
 }
 
 /* ---- who reads what ---- */
@@ -355,6 +358,7 @@ void loom_gen_lower(loom_gen *g) {
         }
     }
     g->parent = loom_lifted_parents(l, g->arena);
+    g->tested = loom_lifted_is_tested(l);
     find_phases(g);
     find_last_uses(g);
     input_buffers(g);

@@ -96,13 +96,56 @@ static bool cache_key(const loom_compile_request *r, loom_hash *hash) {
     return known;
 }
 
-static void interpret(loom_arena *arena, const stage_input *in, const char *why, loom_compile_reply *reply) {
+static void say(loom_arena *arena, const stage_input *in, const char *what, const char *why,
+                loom_compile_reply *reply) {
     const char **remarks = LOOM_NEW_ARRAY(arena, const char *, 1);
-    remarks[0] = loom_arena_printf(arena, "%s: interpreted: %s", in->stage->label ? in->stage->label : "a stage",
-                                   why ? why : "no reason given");
-    reply->interpret = true;
+    remarks[0] = loom_arena_printf(arena, "%s: %s%s", in->stage->label ? in->stage->label : "a stage", what, why);
     reply->remarks = remarks;
     reply->n_remarks = 1;
+}
+
+static void interpret(loom_arena *arena, const stage_input *in, const char *why, loom_compile_reply *reply) {
+    say(arena, in, "interpreted: ", why ? why : "no reason given", reply);
+    reply->interpret = true;
+}
+
+/* Encoded into the arena. */
+static loom_status *encode_plan(loom_arena *arena, const loom_plan *plan, const void **to, size_t *length) {
+    char *bytes;
+    LOOM_TRY(loom_plan_encode(plan, &bytes, length));
+    *to = memcpy(loom_arena_alloc(arena, *length + 1), bytes, *length);
+    free(bytes);
+    return NULL;
+}
+
+static loom_status *compile_tested(loom_arena *arena, const loom_compile_request *r,
+                                   const loom_vectorise_request *request, const loom_lifted *lifted, loom_plan *plan,
+                                   const char **remark) {
+    loom_lifted *tested;
+    loom_code_result code = {0};
+    LOOM_TRY(loom_driver_tested(arena, request, r->target, LOOM_PASS_CODEGEN, r->debug, r->count_work, false, lifted,
+                                &tested, remark, &code));
+    if (!tested) return NULL;
+    loom_status *status = encode_plan(arena, code.plan, &plan->tested, &plan->tested_length);
+    plan->tested_object = memcpy(loom_arena_alloc(arena, code.object_length + 1), code.object, code.object_length);
+    plan->tested_object_length = code.object_length;
+    free(code.object);
+    return status;
+}
+
+/* Gives the plan another one for rows that a test finds to be of one length, where there is something to be had. The
+ * plan does without where that one is too much for the compiler. */
+static loom_status *add_tested(loom_arena *arena, const loom_compile_request *r, const loom_vectorise_request *request,
+                               const loom_lifted *lifted, loom_plan *plan, const char **remark) {
+    loom_status *status = compile_tested(arena, r, request, lifted, plan, remark);
+    if (!loom_compile_steps_down(status, r->debug)) return status;
+    char *text = loom_status_text(status);
+    *remark = loom_arena_printf(arena, "rows are not tested: %s", text);
+    free(text);
+    loom_status_free(status);
+    plan->tested = plan->tested_object = NULL;
+    plan->tested_length = plan->tested_object_length = 0;
+    return NULL;
 }
 
 /* True in *lasting for what another try would give again: an object, or a stage that is not regular. A compiler that
@@ -123,16 +166,12 @@ static loom_status *make_stage(loom_arena *arena, const loom_compile_request *r,
     loom_status *status = loom_driver_passes(arena, &request, r->target, LOOM_PASS_CODEGEN, r->debug, r->count_work,
                                              false, &lifted, &remark, &code);
     if (!status && lifted) {
-        char *bytes;
-        size_t length;
-        status = loom_plan_encode(code.plan, &bytes, &length);
-        if (!status) {
-            reply->plan = memcpy(loom_arena_alloc(arena, length + 1), bytes, length);
-            reply->plan_length = length;
-            reply->object = memcpy(loom_arena_alloc(arena, code.object_length + 1), code.object, code.object_length);
-            reply->object_length = code.object_length;
-            free(bytes);
-        }
+        const char *untested = NULL;
+        status = add_tested(arena, r, &request, lifted, code.plan, &untested);
+        if (!status) status = encode_plan(arena, code.plan, &reply->plan, &reply->plan_length);
+        if (!status && untested) say(arena, in, "", untested, reply);
+        reply->object = memcpy(loom_arena_alloc(arena, code.object_length + 1), code.object, code.object_length);
+        reply->object_length = code.object_length;
         free(code.object);
     }
     *lasting = !status;

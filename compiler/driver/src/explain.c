@@ -44,6 +44,18 @@ static bool asks(const explainer *x, const char *stage) {
     return strcmp(x->request->stage, stage) == 0;
 }
 
+static void print_pass(const explainer *x, loom_pass last, const loom_lifted *lifted, loom_code_result *code) {
+    if (last != LOOM_PASS_CODEGEN) {
+        loom_lifted_print(lifted, x->to);
+    } else if (asks(x, "llvm")) {
+        fputs(code->llvm_text, x->to);
+    } else {
+        loom_plan_print(code->plan, x->to);
+    }
+    free(code->object);
+    free(code->llvm_text);
+}
+
 static loom_status *explain_passes(explainer *x, uint32_t index) {
     loom_vectorise_request request = loom_lifting_request(x->arena, x->staged, x->graph, index, &x->request->sizes);
     request.force = x->request->force;
@@ -58,15 +70,17 @@ static loom_status *explain_passes(explainer *x, uint32_t index) {
         loom_driver_passes(x->arena, &request, x->target, last, true, false, asks(x, "llvm"), &lifted, &remark, &code));
     if (!lifted) {
         fprintf(x->to, "remark: interpreted: %s\n", remark ? remark : "no reason given");
-    } else if (last != LOOM_PASS_CODEGEN) {
-        loom_lifted_print(lifted, x->to);
-    } else if (asks(x, "llvm")) {
-        fputs(code.llvm_text, x->to);
-    } else {
-        loom_plan_print(code.plan, x->to);
+        return NULL;
     }
-    free(code.object);
-    free(code.llvm_text);
+    print_pass(x, last, lifted, &code);
+    loom_lifted *tested;
+    loom_code_result other = {0};
+    LOOM_TRY(loom_driver_tested(x->arena, &request, x->target, last, true, false, asks(x, "llvm"), lifted, &tested,
+                                &remark, &other));
+    if (remark) fprintf(x->to, "remark: %s\n", remark);
+    if (!tested) return NULL;
+    fputs("---- where a test finds rows of one length\n", x->to);
+    print_pass(x, last, tested, &other);
     return NULL;
 }
 

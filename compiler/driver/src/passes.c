@@ -11,6 +11,14 @@ loom_status *loom_driver_passes(loom_arena *arena, const loom_vectorise_request 
     return loom_codegen(arena, *lifted, target, count, want_text, code);
 }
 
+loom_status *loom_driver_tested(loom_arena *arena, const loom_vectorise_request *request, const char *target,
+                                loom_pass last, bool check, bool count, bool want_text, const loom_lifted *lifted,
+                                loom_lifted **tested, const char **remark, loom_code_result *code) {
+    LOOM_TRY(loom_lifting_tested(arena, request, last, check, lifted, tested, remark));
+    if (!*tested || last != LOOM_PASS_CODEGEN) return NULL;
+    return loom_codegen(arena, *tested, target, count, want_text, code);
+}
+
 char *loom_driver_llvm(void) {
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);

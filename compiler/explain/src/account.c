@@ -167,6 +167,11 @@ static uint8_t *kept_by_node(loom_arena *arena, const loom_lifted *l, uint32_t n
     return worst;
 }
 
+/* What is irregular unless rows turn out to be of one length. */
+static bool is_tested(const loom_account_stage *s, uint8_t kept, uint8_t kept_tested) {
+    return s->tested && kept == 1 + LOOM_SHAPE_IRREGULAR && kept_tested != 1 + LOOM_SHAPE_IRREGULAR;
+}
+
 /* Without a stream the maps of the stage take the place of the chunk: what depends on their elements is regular. */
 static const char *kept_as(const loom_account_node *n, uint8_t kept, bool traversal) {
     if (!kept) return "";
@@ -210,14 +215,19 @@ static loom_status *account_stage(const accounting *a, uint32_t index, loom_acco
     uint32_t n_nodes = a->stages.staged->n_nodes;
     uint64_t *steps = LOOM_NEW_ARRAY(a->arena, uint64_t, (size_t)n_nodes + 1);
     if (lifted) to->steps = explain_count(a->arena, lifted, steps).all;
+    loom_lifted *tested;
+    LOOM_TRY(explain_tested(a->arena, &a->stages, index, &a->sizes, lifted, &tested, &to->not_tested));
+    to->tested = tested != NULL;
+    if (tested) to->untested = loom_lifting_irregular(tested);
     uint8_t *kept = kept_by_node(a->arena, lifted, n_nodes);
+    uint8_t *kept_tested = kept_by_node(a->arena, tested, n_nodes);
     costs c = open_costs(a, index, shapes);
     loom_shape_reasons *reasons = loom_shapes_reasons(shapes, a->arena);
     loom_account_node *nodes = LOOM_NEW_ARRAY(a->arena, loom_account_node, (size_t)(c.body->end - c.body->first) + 1);
     for (loom_node_id id = c.body->first; id < c.body->end; id++) {
         loom_account_node *n = &nodes[to->n_nodes++];
         *n = account_node(&c, id, reasons);
-        n->kept = kept_as(n, kept[id], to->per_element);
+        n->kept = is_tested(to, kept[id], kept_tested[id]) ? "tested" : kept_as(n, kept[id], to->per_element);
         n->steps = steps[id];
         if (*n->kept) to->bytes += n->bytes;
         if (c.owner[id] == (loom_body_id)(c.body - c.p->bodies)) to->flops += n->flops;
@@ -225,6 +235,7 @@ static loom_status *account_stage(const accounting *a, uint32_t index, loom_acco
     to->label = g->label ? g->label : "";
     to->nodes = nodes;
     to->n_parameters = c.body->n_params;
+    to->first_stream = to->per_element ? g->n_inputs + 1 : c.body->n_params;
     to->parameters = names_of_parameters(a, g, c.body->n_params);
     return NULL;
 }

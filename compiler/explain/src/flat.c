@@ -35,6 +35,17 @@ loom_status *explain_flat(loom_arena *arena, const explain_stages *stages, uint3
     return NULL;
 }
 
+loom_status *explain_tested(loom_arena *arena, const explain_stages *stages, uint32_t stage,
+                            const loom_lifting_sizes *sizes, const loom_lifted *lifted, loom_lifted **tested,
+                            const char **remark) {
+    *tested = NULL;
+    *remark = NULL;
+    if (!lifted) return NULL;
+    loom_vectorise_request request = loom_lifting_request(arena, stages->staged, stages->graph, stage, sizes);
+    request.force = LOOM_FORCE_FLAT;
+    return loom_lifting_tested(arena, &request, LOOM_PASS_SCHEDULE, false, lifted, tested, remark);
+}
+
 static bool is_step(const loom_lop *op) {
     return op->kind != LOOM_LO_LOOP && op->kind != LOOM_LO_IF && !op->blank && op->n_axes > 0;
 }

@@ -20,6 +20,11 @@ LOOM_MUST_USE loom_status *explain_versions(loom_arena *arena, explain_stages *s
  * interpreted. */
 LOOM_MUST_USE loom_status *explain_flat(loom_arena *arena, const explain_stages *stages, uint32_t stage,
                                         const loom_lifting_sizes *sizes, loom_lifted **lifted, const char **remark);
+/* The same for rows that a test finds to be of one length; `lifted` is what explain_flat made, or NULL. *tested: NULL
+ * where there is no such version; *remark then says why, or is NULL. */
+LOOM_MUST_USE loom_status *explain_tested(loom_arena *arena, const explain_stages *stages, uint32_t stage,
+                                          const loom_lifting_sizes *sizes, const loom_lifted *lifted,
+                                          loom_lifted **tested, const char **remark);
 typedef struct explain_steps {
     uint64_t all;
     uint64_t avoided; /* of them, those over no elements of the stream: made once for all */

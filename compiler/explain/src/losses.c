@@ -21,10 +21,14 @@ uint32_t explain_losses(loom_arena *arena, const loom_account *account, const lo
         if (of_turns[id].reason.rule) all[n++] = of_turns[id];
     }
     for (uint32_t i = 0; i < n; i++) {
+        bool stream = false;
         all[i].input = "";
         for (uint32_t k = 0; k < stage->n_parameters; k++) {
-            if (stage->nodes[k].node == all[i].reason.node) all[i].input = stage->parameters[k];
+            if (stage->nodes[k].node != all[i].reason.node) continue;
+            all[i].input = stage->parameters[k];
+            stream = k >= stage->first_stream;
         }
+        all[i].tested = stage->tested && all[i].values && (stream || !stage->untested);
     }
     *losses = all;
     return n;

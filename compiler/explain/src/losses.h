@@ -8,6 +8,7 @@ typedef struct explain_loss {
     loom_shape_reason reason;
     const char *input; /* the reason's node is this input; else "" */
     uint32_t values;   /* how many are irregular for it; 0: it is about turns or branches */
+    bool tested;       /* at run time it is found out whether it is so */
 } explain_loss;
 
 /* Of a stage, by node; how many. */

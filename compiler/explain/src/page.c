@@ -171,6 +171,7 @@ static void put_losses(loom_arena *arena, const loom_account *a, const loom_acco
         put(losses[i].input, to);
         fprintf(to, ": %s", r->text);
         if (losses[i].values) fprintf(to, " (%" PRIu32 " value%s)", losses[i].values, losses[i].values == 1 ? "" : "s");
+        if (losses[i].tested) fputs("; tested at run time", to);
         fputs("</li>\n", to);
     }
     fputs("</ul>\n", to);

@@ -62,6 +62,7 @@ static void print_losses(const loom_account *a, const loom_account_stage *s, FIL
         fprintf(to, ": [%s] %%%" PRIu32 "%s%s: %s", r->rule, r->node, *losses[i].input ? " " : "", losses[i].input,
                 r->text);
         if (losses[i].values) fprintf(to, " (%" PRIu32 " value%s)", losses[i].values, losses[i].values == 1 ? "" : "s");
+        if (losses[i].tested) fputs("; tested at run time", to);
         fputc('\n', to);
     }
     loom_arena_destroy(arena);
@@ -77,6 +78,12 @@ static void print_stage(const loom_account *a, uint32_t index, FILE *to) {
         fprintf(to, "  %" PRIu64 " step%s; %s: %s bytes kept, %s flops\n", s->steps, s->steps == 1 ? "" : "s",
                 s->per_element ? "for each element" : "in all", number(s->bytes, bytes), number(s->flops, flops));
     }
+    if (s->tested) {
+        fprintf(to,
+                "  rows are tested at run time; where they have one length, %" PRIu32 " step%s over rows that differ\n",
+                s->untested, s->untested == 1 ? "" : "s");
+    }
+    if (s->not_tested) fprintf(to, "  %s\n", s->not_tested);
     int names = width_of(s, false), shapes = width_of(s, true);
     fprintf(to, "%-*s  %-*s  %-9s  %-9s  %5s  %5s  %6s  %6s  %s\n", names, "node", shapes, "shape", "value", "kept",
             "level", "steps", "bytes", "flops", "line");

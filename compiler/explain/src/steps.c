@@ -75,6 +75,16 @@ static void worst_of(const loom_shapes *shapes, const loom_program *p, uint32_t 
     }
 }
 
+/* Whether a test tells of all rows of the stage that may differ. */
+static loom_status *tested_of(loom_arena *arena, const explain_stages *stages, uint32_t stage,
+                              const loom_lifting_sizes *sizes, const loom_lifted *lifted, loom_steps *to) {
+    loom_lifted *tested;
+    const char *remark;
+    LOOM_TRY(explain_tested(arena, stages, stage, sizes, lifted, &tested, &remark));
+    to->tested = to->tested && lifted && loom_lifting_irregular(tested ? tested : lifted) == 0;
+    return NULL;
+}
+
 static loom_status *count(void *context) {
     const counting *c = context;
     const loom_program *program = c->program;
@@ -83,13 +93,14 @@ static loom_status *count(void *context) {
     if (c->lift != LOOM_LIFT_NOT) LOOM_TRY(lifted_program(c->arena, program, c->entry, &program));
     LOOM_TRY(explain_split(c->arena, program, program == c->program ? c->entry : NULL, &stages));
     LOOM_TRY(explain_versions(c->arena, &stages, &sizes));
-    loom_steps made = {.steps = 0};
+    loom_steps made = {.tested = true};
     for (uint32_t s = 0; s < stages.graph->n_stages; s++) {
         loom_lifted *lifted;
         const char *remark;
         worst_of(explain_shapes(c->arena, &stages, s, &sizes), stages.staged, stages.graph->stages[s].function, &made);
         LOOM_TRY(explain_flat(c->arena, &stages, s, &sizes, &lifted, &remark));
         explain_steps steps = lifted ? explain_count(c->arena, lifted, NULL) : (explain_steps){0, 0};
+        LOOM_TRY(tested_of(c->arena, &stages, s, &sizes, lifted, &made));
         made.steps += steps.all;
         made.avoided += steps.avoided;
         if (!made.remark) made.remark = remark;

@@ -59,6 +59,13 @@ bool loom_lifted_any_segmented(const loom_lifted *l, uint32_t n_axes, const loom
     return false;
 }
 
+bool loom_lifted_is_tested(const loom_lifted *l) {
+    for (loom_axis_id a = 0; a < l->n_axes; a++) {
+        if (l->axes[a].tested) return true;
+    }
+    return false;
+}
+
 loom_axis_id loom_lifted_const_axis(loom_lifted *l, int64_t extent) {
     return loom_lifted_axis(l, (loom_axis){.kind = LOOM_AXIS_CONST, .extent = extent, .value = LOOM_NONE});
 }

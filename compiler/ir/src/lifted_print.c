@@ -34,6 +34,7 @@ static void print_axis(const printer *w, loom_axis_id id) {
     case LOOM_AXIS_SCALAR: fprintf(w->to, "v%" PRIu32, a->value); break;
     case LOOM_AXIS_SEGMENTED: fprintf(w->to, "lengths v%" PRIu32, a->lengths); break;
     }
+    if (a->tested) fputs(" tested", w->to);
 }
 
 static void print_axes(const printer *w, const loom_axis_id *axes, uint32_t n, bool named) {

@@ -455,6 +455,7 @@ static loom_status *check_output(const checker *c, uint32_t o) {
 
 loom_status *loom_plan_check(const loom_plan *p) {
     LOOM_TRY(check_tables(p));
+    NEED(!p->tested_object_length || p->tested_length, "code for rows of one length without a plan");
     checker c = {.plan = p, .alive = malloc((size_t)p->n_buffers + 1)};
     if (!c.alive) return loom_error(LOOM_E_MEMORY, "no memory to check a plan of %u buffers", p->n_buffers);
     for (uint32_t b = 0; b < p->n_buffers; b++) c.alive[b] = !is_allocated(p->buffers[b].storage);

@@ -84,12 +84,20 @@ static const loom_wire_field site_fields[] = {
 static LOOM_WIRE_TABLE(site, loom_plan_site);
 
 static const loom_wire_field plan_fields[] = {
-    LOOM_WIRE_ENUM(1, loom_plan, kind, LOOM_STAGE_WHOLE + 1), LOOM_WIRE(2, TEXT, loom_plan, target),
-    LOOM_WIRE_MS(3, loom_plan, extents, n_extents, extent),   LOOM_WIRE_MS(4, loom_plan, buffers, n_buffers, buffer),
-    LOOM_WIRE_MS(5, loom_plan, kernels, n_kernels, kernel),   LOOM_WIRE_MS(6, loom_plan, ffts, n_ffts, fft),
-    LOOM_WIRE_MS(7, loom_plan, actions, n_actions, action),   LOOM_WIRE(8, U32, loom_plan, chunk_begin),
-    LOOM_WIRE_MS(9, loom_plan, outputs, n_outputs, output),   LOOM_WIRE_MS(10, loom_plan, sites, n_sites, site),
-    LOOM_WIRE(11, DOUBLE, loom_plan, bytes_per_element),      LOOM_WIRE(12, DOUBLE, loom_plan, cost_per_element),
+    LOOM_WIRE_ENUM(1, loom_plan, kind, LOOM_STAGE_WHOLE + 1),
+    LOOM_WIRE(2, TEXT, loom_plan, target),
+    LOOM_WIRE_MS(3, loom_plan, extents, n_extents, extent),
+    LOOM_WIRE_MS(4, loom_plan, buffers, n_buffers, buffer),
+    LOOM_WIRE_MS(5, loom_plan, kernels, n_kernels, kernel),
+    LOOM_WIRE_MS(6, loom_plan, ffts, n_ffts, fft),
+    LOOM_WIRE_MS(7, loom_plan, actions, n_actions, action),
+    LOOM_WIRE(8, U32, loom_plan, chunk_begin),
+    LOOM_WIRE_MS(9, loom_plan, outputs, n_outputs, output),
+    LOOM_WIRE_MS(10, loom_plan, sites, n_sites, site),
+    LOOM_WIRE(11, DOUBLE, loom_plan, bytes_per_element),
+    LOOM_WIRE(12, DOUBLE, loom_plan, cost_per_element),
+    LOOM_WIRE_N(13, BYTES, loom_plan, tested, tested_length),
+    LOOM_WIRE_N(14, BYTES, loom_plan, tested_object, tested_object_length),
 };
 static LOOM_WIRE_TABLE(plan, loom_plan);
 

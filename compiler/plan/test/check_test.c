@@ -34,6 +34,10 @@ LOOM_TEST(plan_check, indices) {
     REFUSED(outputs[0].combine = 17);
 }
 
+LOOM_TEST(plan_check, code_without_its_plan) {
+    REFUSED(p->tested_length = 0);
+}
+
 static loom_plan_extent *extents_of(loom_arena *arena, loom_plan *p) {
     loom_plan_extent *copy = loom_arena_grow(arena, p->extents, p->n_extents, p->n_extents, sizeof *copy);
     p->extents = copy;

@@ -80,7 +80,11 @@ static inline loom_plan *sample_plan(loom_arena *arena) {
                      1,
                      sites,
                      8,
-                     1.5};
+                     1.5,
+                     "other plan",
+                     10,
+                     "code",
+                     4};
     return p;
 }
 

@@ -86,34 +86,84 @@ static loom_status *without_force(loom_arena *arena, const loom_vectorise_reques
     return NULL;
 }
 
-loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *request, loom_pass last, bool check,
-                          loom_lifted **lifted, const char **remark) {
-#ifdef LOOM_DEBUG_CHECKS
-    check = true;
-#endif
-    loom_lifted *l = NULL;
+/* The passes behind the vectoriser. */
+static loom_status *transform(loom_lifted *l, loom_pass last, bool check) {
+    if (last == LOOM_PASS_VECTORISE) return NULL;
+    LOOM_TRY(loom_fuse(l));
+    LOOM_TRY(checked(l, check, "fuse"));
+    if (last == LOOM_PASS_FUSE) return NULL;
+    LOOM_TRY(loom_schedule(l));
+    return checked(l, check, "schedule");
+}
+
+static loom_status *vectorise(loom_arena *arena, const loom_vectorise_request *request, bool check,
+                              loom_lifted **lifted, const char **remark) {
     loom_vectorise_request chosen = *request;
     loom_program *program;
     loom_version_notes notes = {0};
     LOOM_TRY(loom_lifting_versions(arena, request, &program, &notes));
     chosen.program = program;
-    LOOM_TRY(loom_vectorise(arena, &chosen, &l, remark));
-    if (!l && chosen.force) LOOM_TRY(without_force(arena, &chosen, &l, remark));
+    LOOM_TRY(loom_vectorise(arena, &chosen, lifted, remark));
+    if (!*lifted && chosen.force) LOOM_TRY(without_force(arena, &chosen, lifted, remark));
+    return *lifted ? checked(*lifted, check, "vectorise") : NULL;
+}
+
+static bool checks(bool asked) {
+#ifdef LOOM_DEBUG_CHECKS
+    asked = true;
+#endif
+    return asked;
+}
+
+loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_request *request, loom_pass last, bool check,
+                          loom_lifted **lifted, const char **remark) {
+    check = checks(check);
+    loom_lifted *l = NULL;
+    LOOM_TRY(vectorise(arena, request, check, &l, remark));
     *lifted = l;
-    if (!l) return NULL;
-    LOOM_TRY(checked(l, check, "vectorise"));
-    if (last == LOOM_PASS_VECTORISE) return NULL;
+    if (!l || last == LOOM_PASS_VECTORISE) return NULL;
     if (l->n_exprs > LOOM_PASSES_MAX_EXPRS) {
         *lifted = NULL;
         *remark = loom_arena_printf(arena, "%u operations on scalars, and more than %u take long to compile",
                                     l->n_exprs, LOOM_PASSES_MAX_EXPRS);
         return NULL;
     }
-    LOOM_TRY(loom_fuse(l));
-    LOOM_TRY(checked(l, check, "fuse"));
-    if (last == LOOM_PASS_FUSE) return NULL;
-    LOOM_TRY(loom_schedule(l));
-    return checked(l, check, "schedule");
+    return transform(l, last, check);
+}
+
+/* ---- rows that may turn out to be of one length ---- */
+
+uint32_t loom_lifting_irregular(const loom_lifted *l) {
+    uint32_t n = 0;
+    for (loom_lop_id i = 0; i < l->n_ops; i++) {
+        const loom_lop *op = &l->ops[i];
+        n += loom_lifted_any_segmented(l, op->n_axes, op->axes);
+    }
+    return n;
+}
+
+loom_status *loom_lifting_tested(loom_arena *arena, const loom_vectorise_request *request, loom_pass last, bool check,
+                                 const loom_lifted *lifted, loom_lifted **tested, const char **remark) {
+    *tested = NULL;
+    *remark = NULL;
+    uint32_t irregular = loom_lifting_irregular(lifted);
+    if (!irregular) return NULL;
+    if (lifted->n_exprs > LOOM_TESTED_MAX_EXPRS) {
+        *remark = loom_arena_printf(
+            arena, "rows are not tested: %u operations on scalars, and for more than %u code is made once",
+            lifted->n_exprs, LOOM_TESTED_MAX_EXPRS);
+        return NULL;
+    }
+    loom_vectorise_request with = *request;
+    with.tested = true;
+    check = checks(check);
+    const char *refused = NULL;
+    loom_lifted *l = NULL;
+    LOOM_TRY(vectorise(arena, &with, check, &l, &refused));
+    if (!l || !loom_lifted_is_tested(l)) return NULL;
+    LOOM_TRY(transform(l, last, check));
+    if (loom_lifting_irregular(l) <= irregular / 2) *tested = l;
+    return NULL;
 }
 
 /* ---- stages without data ---- */

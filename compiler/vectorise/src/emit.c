@@ -208,6 +208,7 @@ void vec_forget_exprs(vec *v, mark m) {
     m.n_shared = (uint32_t)v->shared.count;
     m.n_equal = (uint32_t)v->equal.count;
     m.n_segments = (uint32_t)v->segments.count;
+    m.n_tests = (uint32_t)v->tests.count;
     bool lost = v->lost; /* an equal operation may stand in for what is forgotten here */
     vec_roll_back(v, m);
     v->lost = lost;
@@ -551,8 +552,7 @@ static bool length_of_own(vec *v, const piece *like, uint32_t i, uint32_t n_leav
     leaf length;
     if (!build_body(v, &p, &used)) return false;
     make_compute(v, &p, m, used, &length);
-    *e = vec_count_extent(v, &length);
-    return true;
+    return vec_row_extent(v, p.node, &length, e);
 }
 
 /* The leaf's own axes as axes: what stands in expressions of the operation becomes operations before it. */

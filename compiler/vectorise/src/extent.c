@@ -260,6 +260,7 @@ bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
         *e = vec_segments_of(v, x);
         return true;
     }
+    if (vec_tested_extent(v, x, e)) return true;
     if (v->in_op) {
         if (is_avoided(v, x)) {
             e->axis = loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_SCALAR, .value = x->id});
@@ -271,8 +272,7 @@ bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
     val checked;
     if (!vec_emit_compute(v, n, build_count, &c2, &checked)) return false;
     if (spread && is_avoided(v, &checked.at[0])) return spread_extent(v, n, &checked.at[0], e);
-    *e = vec_count_extent(v, &checked.at[0]);
-    return true;
+    return vec_row_extent(v, n, &checked.at[0], e);
 }
 
 typedef struct equality {

@@ -12,7 +12,8 @@ mark vec_mark_here(const vec *v) {
                   l->n_sites,
                   (uint32_t)v->shared.count,
                   (uint32_t)v->equal.count,
-                  (uint32_t)v->segments.count};
+                  (uint32_t)v->segments.count,
+                  (uint32_t)v->tests.count};
 }
 
 void vec_close_scope(vec *v, mark m) {
@@ -22,6 +23,7 @@ void vec_close_scope(vec *v, mark m) {
     }
     v->equal.count = m.n_equal;
     v->segments.count = m.n_segments;
+    v->tests.count = m.n_tests;
 }
 
 void vec_roll_back(vec *v, mark m) {

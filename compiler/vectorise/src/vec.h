@@ -161,7 +161,7 @@ typedef struct closure {
 } closure;
 
 typedef struct mark {
-    uint32_t n_axes, n_values, n_exprs, n_args, n_blocks, n_ops, n_sites, n_shared, n_equal, n_segments;
+    uint32_t n_axes, n_values, n_exprs, n_args, n_blocks, n_ops, n_sites, n_shared, n_equal, n_segments, n_tests;
 } mark;
 
 typedef struct leaf_type {
@@ -202,8 +202,9 @@ typedef struct vec {
     uint32_t *shared_heads;
     LOOM_VEC(struct equal_axes) equal;
     LOOM_VEC(loom_axis_id) segments; /* segmented axes in scope */
-    uint32_t inner_depth;            /* LOOPs and IFs around, outside of operations */
-    struct target *targets;          /* PERMUTE nodes that are results */
+    LOOM_VEC(struct tested_rows) tests;
+    uint32_t inner_depth;   /* LOOPs and IFs around, outside of operations */
+    struct target *targets; /* PERMUTE nodes that are results */
     uint32_t n_targets;
     loom_body_id
         *halves; /* NULL, or by node of the request's program: folds and scans by halves (halves.c); body + 1, or 0 */
@@ -217,6 +218,11 @@ typedef struct shared {
 typedef struct equal_axes {
     loom_axis_id a, b;
 } equal_axes;
+/* Lengths, and the axis of the one length that they all are. */
+typedef struct tested_rows {
+    loom_lvalue_id lengths;
+    loom_axis_id axis;
+} tested_rows;
 typedef struct target {
     const loom_node *node;
     uint32_t output;
@@ -293,6 +299,13 @@ bool vec_same_rows(const vec *v, extent a, extent b);
 uint64_t vec_close_mask(const vec *v, uint64_t mask);
 uint64_t vec_parent_mask(const vec *v, uint32_t level);
 loom_lexpr_id vec_x_total(vec *v, loom_axis_id axis);
+
+/* tested.c: rows that are taken to be of one length */
+/* The axis of lengths that are computed, not negative: tested where the request asks for it, else vec_count_extent. */
+bool vec_row_extent(vec *v, const loom_node *n, const leaf *lengths, extent *e);
+/* The leaf is lengths that were tested: their axis. */
+bool vec_tested_extent(const vec *v, const leaf *lengths, extent *e);
+bool vec_any_tested(const vec *v, const extent *own, uint32_t n);
 
 /* emit.c: expressions and operations */
 loom_lexpr_id vec_x_const(vec *v, loom_dtype t, loom_scalar s);

@@ -1,7 +1,8 @@
 /* Entry of the vectoriser: parameters of the stage's function become values, its results outputs. See vec.h for the
  * method. Rules: lift.c (outside of operations), scalar.c (inside), delayed.c and delay.c (what moves elements),
  * reduce.c, permute.c, filter.c and choose.c (elements that are chosen), flatten.c, segment.c (rows that differ in
- * length), control.c with split.c, part.c and turns.c (conditionals and loops).
+ * length), tested.c (rows that a test finds to be of one), control.c with split.c, part.c and turns.c (conditionals and
+ * loops).
  *
  * Worked example, averages over a regular stream: columns xss [chunk][m]
  *     map (\xs -> sum xs / f32 (length xs)) xss
@@ -119,7 +120,13 @@ static extent level_axis(param_fill *p, uint32_t depth, uint32_t n_below) {
         if (shape_extent(p, p->at + i, depth) != extent) extent = LOOM_IRREGULAR;
     }
     if (vec_forces(v, LOOM_FORCE_IRREGULAR) && depth > 0 && !constant && same) extent = LOOM_IRREGULAR;
-    if (extent < 0 && depth > 0 && !constant && same) return rows_axis(p, depth);
+    bool rows = extent < 0 && depth > 0 && !constant && same;
+    bool tested = rows && is_stream(p) && v->request->tested;
+    if (rows && !tested) return rows_axis(p, depth);
+    if (tested) {
+        return of_axis(loom_lifted_axis(
+            v->l, (loom_axis){.kind = LOOM_AXIS_INPUT, .value = v->l->n_values, .level = depth - 1, .tested = true}));
+    }
     if (extent < 0) {
         p->bad = vec_copy_text(v, "%s is irregular: its rows differ in length",
                                leaf_of(p, p->known_as && *p->known_as ? p->known_as : p->name, p->at));
@@ -276,6 +283,9 @@ static bool fold_output(vec *v, const stage_args *s, const loom_graph_output *g,
     for (uint32_t i = 0; i < x->n; i++) {
         if (vec_any_segmented(v, x->at[i].own, x->at[i].n_own)) {
             return vec_refuse(v, NULL, "partial results whose rows may differ in length");
+        }
+        if (vec_any_tested(v, x->at[i].own, x->at[i].n_own)) {
+            return vec_refuse(v, NULL, "partial results whose size may differ from chunk to chunk");
         }
     }
     if (!merge_block(v, s, g, x, o)) return false;

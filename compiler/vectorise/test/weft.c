@@ -133,6 +133,7 @@ typedef struct machine {
     bool constant[8][64]; /* by parameter and leaf */
     loom_lifted *last;
     weft_outcome outcome;
+    uint32_t tested, equal; /* stages that have code for rows of one length; where it gave the result */
 } machine;
 
 static loom_leaf_shape *shapes_of(machine *m, const loom_graph_stage *s, uint32_t *n) {
@@ -156,9 +157,9 @@ static loom_leaf_shape *shapes_of(machine *m, const loom_graph_stage *s, uint32_
     return shapes;
 }
 
-static loom_lifted *vectorise(machine *m, uint32_t stage, const char **remark) {
+static loom_lifted *vectorise(machine *m, uint32_t stage, bool tested, const char **remark) {
     const loom_graph_stage *s = &m->graph->stages[stage];
-    loom_vectorise_request r = {.program = m->program, .graph = m->graph, .stage = stage};
+    loom_vectorise_request r = {.program = m->program, .graph = m->graph, .stage = stage, .tested = tested};
     loom_lifted *l = NULL;
     loom_value **known = LOOM_NEW_ARRAY(m->arena, loom_value *, s->n_inputs + 1);
     for (uint32_t i = 0; i < s->n_inputs; i++) {
@@ -196,14 +197,21 @@ static loom_status *interpret(machine *m, uint32_t stage, loom_value **result) {
     return status;
 }
 
-static loom_status *run_lifted(machine *m, uint32_t stage, const loom_lifted *l, loom_value **outputs) {
+static loom_status *eval_lifted(machine *m, uint32_t stage, const loom_lifted *l, loom_value *const *columns,
+                                loom_value **outputs) {
     const loom_graph_stage *s = &m->graph->stages[stage];
-    loom_value *inputs[64], *columns[64];
+    loom_value *inputs[64];
     for (uint32_t i = 0; i < s->n_inputs; i++) inputs[i] = m->slots[s->inputs[i]];
-    for (uint32_t i = 0; i < s->n_streams; i++) columns[i] = m->slots[s->streams[i]];
     loom_lifted_arguments a = {.inputs = inputs, .columns = columns, .first = 100};
     if (s->n_streams) a.count = columns[0]->leaves[0].extents[0];
     return loom_lifted_eval(l, &a, outputs);
+}
+
+static loom_status *run_lifted(machine *m, uint32_t stage, const loom_lifted *l, loom_value **outputs) {
+    const loom_graph_stage *s = &m->graph->stages[stage];
+    loom_value *columns[64];
+    for (uint32_t i = 0; i < s->n_streams; i++) columns[i] = m->slots[s->streams[i]];
+    return eval_lifted(m, stage, l, columns, outputs);
 }
 
 static bool near(loom_scalar x, loom_scalar y, loom_dtype t, double tolerance) {
@@ -283,6 +291,47 @@ static void compare(machine *m, uint32_t stage, const loom_value *expected, loom
     }
 }
 
+/* The column as one whose rows have one length; false where they have several. The data stays where it is. */
+static bool as_regular(const machine *m, const loom_value *column, loom_value *regular) {
+    *regular = *column;
+    regular->leaves = LOOM_NEW_ARRAY(m->arena, loom_leaf, column->n_leaves + 1);
+    for (uint32_t i = 0; i < column->n_leaves; i++) {
+        loom_leaf *leaf = &regular->leaves[i];
+        *leaf = column->leaves[i];
+        for (uint32_t k = 1; k < leaf->depth; k++) {
+            if (!leaf->lengths[k]) continue;
+            leaf->extents[k] = leaf->n_lengths[k] ? leaf->lengths[k][0] : 0;
+            for (int64_t j = 1; j < leaf->n_lengths[k]; j++) {
+                if (leaf->lengths[k][j] != leaf->extents[k]) return false;
+            }
+            leaf->lengths[k] = NULL;
+        }
+    }
+    return true;
+}
+
+/* The code for rows that a test finds to be of one length, if there is any: it fails, or gives the same. */
+static void run_tested(machine *m, uint32_t stage, const loom_value *expected) {
+    const loom_graph_stage *s = &m->graph->stages[stage];
+    const char *remark;
+    loom_lifted *l = vectorise(m, stage, true, &remark);
+    loom_value regular[64], *columns[64], *outputs[64];
+    if (!l || !loom_lifted_is_tested(l)) return;
+    m->tested++;
+    for (uint32_t i = 0; i < s->n_streams; i++) {
+        if (!as_regular(m, m->slots[s->streams[i]], &regular[i])) return;
+        columns[i] = &regular[i];
+    }
+    loom_status *status = eval_lifted(m, stage, l, columns, outputs);
+    if (loom_status_code(status) == LOOM_E_INTERNAL) {
+        loom_test_fail(__FILE__, __LINE__, "%s: rows of one length: %s", m->c->text, loom_status_text(status));
+    }
+    if (!status && !expected) loom_test_fail(__FILE__, __LINE__, "%s: rows of one length do not fail", m->c->text);
+    if (!status) compare(m, stage, expected, outputs);
+    m->equal += !status;
+    loom_status_free(status);
+}
+
 static void check_text(const machine *m, const char *text) {
     if (m->c->contains && !strstr(text, m->c->contains)) {
         loom_test_fail(__FILE__, __LINE__, "%s: \"%s\" is not in:\n%s", m->c->name, m->c->contains, text);
@@ -305,7 +354,7 @@ static bool run_stage(machine *m, uint32_t stage) {
     const char *remark = "";
     bool last = stage + 1 == m->graph->n_stages;
     loom_value *expected, *outputs[64];
-    loom_lifted *l = vectorise(m, stage, &remark);
+    loom_lifted *l = vectorise(m, stage, false, &remark);
     if (!l && c->expect == WEFT_REFUSED) {
         check_text(m, remark);
         return true;
@@ -325,6 +374,7 @@ static bool run_stage(machine *m, uint32_t stage) {
         loom_status_free(status);
         status = run_lifted(m, stage, l, outputs);
         if (!status) loom_test_fail(__FILE__, __LINE__, "%s: did not fail", c->name);
+        run_tested(m, stage, NULL);
         if (getenv("LOOM_SHOW")) loom_status_print(status, stdout);
         LOOM_FAILS(status, LOOM_E_RUNTIME);
         return true;
@@ -344,6 +394,7 @@ static bool run_stage(machine *m, uint32_t stage) {
     status = run_lifted(m, stage, l, outputs);
     if (status) loom_test_fail(__FILE__, __LINE__, "%s: stage %u: %s", c->name, stage, loom_status_text(status));
     compare(m, stage, expected, outputs);
+    run_tested(m, stage, expected);
     keep_outputs(m, stage, expected);
     loom_value_unref(expected);
     if (last && c->expect == WEFT_FAILS) loom_test_fail(__FILE__, __LINE__, "%s: nothing failed", c->name);
@@ -370,6 +421,12 @@ static void run_all(machine *m) {
         if (run_stage(m, i)) break;
     }
     for (uint32_t i = 0; i < 64; i++) loom_value_unref(m->slots[i]);
+    bool all = m->tested && m->equal == m->tested;
+    if ((c->tested == WEFT_TESTED && !all) || (c->tested == WEFT_NOT_TESTED && m->tested) ||
+        (c->tested == WEFT_TESTED_IN_VAIN && (!m->tested || m->equal))) {
+        loom_test_fail(__FILE__, __LINE__, "%s: %u stages are tested, %u of them find rows of one length", c->name,
+                       m->tested, m->equal);
+    }
 }
 
 weft_outcome weft_run(const weft_case *c) {

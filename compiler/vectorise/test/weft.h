@@ -16,6 +16,13 @@ typedef enum weft_expect {
     WEFT_ANY,     /* what may be: refused, or the interpreter fails (and nothing is broken), or the same results */
 } weft_expect;
 
+typedef enum weft_tested {
+    WEFT_MAYBE_TESTED,
+    WEFT_TESTED,         /* each stage has code for rows of one length, which they are */
+    WEFT_TESTED_IN_VAIN, /* and which they are not */
+    WEFT_NOT_TESTED,     /* no stage has such code */
+} weft_tested;
+
 /* One argument: text of extents and numbers, as "f64 3x2" (filled with numbers that differ), "i64 = 5", "i64 4 = 1 2 3
  * 4"; "f64 3x[2 0 5]": rows of these lengths. A record or tuple is several, joined by ';'. '!' before a type: constant
  * in the segment (streams only). */
@@ -26,6 +33,7 @@ typedef struct weft_case {
     const char *contains; /* WEFT_REFUSED: the remark; else the printed IR (of the last stage), or NULL */
     double tolerance;
     bool known; /* scalar arguments are known when compiling */
+    weft_tested tested;
 } weft_case;
 
 typedef enum weft_outcome {

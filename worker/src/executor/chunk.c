@@ -77,6 +77,7 @@ static loom_status *bind_column(loom_run *run, uint32_t buffer, loom_value *cons
     const char *name = leaf_name(run, run->stage->streams[b->source], b->leaf);
     if (!name) return no_leaf(run, buffer, "stream");
     const loom_leaf *leaf = loom_value_find(streams[b->source], name);
+    if (leaf && run->engine == run->tested) return loom_run_bind_tested(run, buffer, leaf, from, count);
     if (leaf) return loom_engine_bind(run->engine, buffer, leaf, from, count);
     const loom_value *constants = run->constants[b->source];
     leaf = constants ? loom_value_find(constants, name) : NULL;
@@ -242,14 +243,17 @@ static loom_status *refuse_if_too_large(loom_run *run) {
 
 /* ---- running ---- */
 
-loom_status *loom_run_prepare(loom_run *run) {
-    if (run->prepared) return NULL;
+loom_status *loom_run_start_engine(loom_run *run) {
     loom_engine *engine = run->engine;
     LOOM_TRY(loom_run_bind_fixed(run));
     engine->in_chunk = false;
-    if (engine->plan->kind == LOOM_STAGE_TRAVERSAL) {
-        LOOM_TRY(loom_engine_run(engine, 0, engine->plan->chunk_begin));
-    }
+    if (engine->plan->kind != LOOM_STAGE_TRAVERSAL) return NULL;
+    return loom_engine_run(engine, 0, engine->plan->chunk_begin);
+}
+
+loom_status *loom_run_prepare(loom_run *run) {
+    if (run->prepared) return NULL;
+    LOOM_TRY(loom_run_start_engine(run));
     LOOM_TRY(refuse_if_too_large(run));
     run->prepared = true;
     return NULL;
@@ -272,30 +276,45 @@ static loom_status *take_pending(loom_run *run, loom_value **pending) {
     return NULL;
 }
 
-static loom_status *run_bound(loom_run *run, loom_value *const *streams, int64_t from, int64_t count,
-                              loom_value **pending) {
+/* A chunk to be run by whichever engine. */
+typedef struct chunk {
+    loom_value *const *streams;
+    int64_t from, count, first;
+    loom_value **pending;
+} chunk;
+
+static loom_status *run_bound(loom_run *run, const chunk *c, bool *begun) {
     loom_engine *engine = run->engine;
     const loom_plan *plan = engine->plan;
-    LOOM_TRY(bind_columns(run, streams, from, count));
+    LOOM_TRY(bind_columns(run, c->streams, c->from, c->count));
     LOOM_TRY(loom_run_bind_accumulators(run));
     engine->in_chunk = true;
     loom_status *status = loom_engine_run(engine, plan->chunk_begin, plan->n_actions);
     if (status && engine->raised_element >= 0) {
         loom_status_note(status, "at element %" PRId64 " of the stream", *engine->first + engine->raised_element);
     }
-    if (!status) status = take_pending(run, pending);
+    *begun = !status || engine->accumulating;
+    if (!status) status = take_pending(run, c->pending);
     /* Whatever failed, in the permute or after it: the accumulator may hold the chunk. */
     if (status && engine->accumulating) run->spoilt = true;
     return status;
 }
 
-static loom_status *run_chunk(loom_run *run, loom_value *const *streams, int64_t from, int64_t count, int64_t first,
-                              loom_value **pending) {
-    *run->engine->first = first + from;
-    loom_engine_set_chunk(run->engine, count);
-    loom_status *status = run_bound(run, streams, from, count, pending);
+static loom_status *run_by_engine(loom_run *run, void *context, bool *begun) {
+    const chunk *c = context;
+    *run->engine->first = c->first + c->from;
+    loom_engine_set_chunk(run->engine, c->count);
+    loom_status *status = run_bound(run, c, begun);
     loom_engine_end_chunk(run->engine);
     return status;
+}
+
+static loom_status *run_chunk(loom_run *run, loom_value *const *streams, int64_t from, int64_t count, int64_t first,
+                              loom_value **pending) {
+    chunk c = {streams, from, count, first, pending};
+    bool done = false, begun = false;
+    if (count > 0) LOOM_TRY(loom_run_try_tested(run, run_by_engine, &c, &done));
+    return done ? NULL : run_by_engine(run, &c, &begun);
 }
 
 static bool any_in_place(const loom_run *run) {

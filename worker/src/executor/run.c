@@ -37,12 +37,24 @@ static loom_status *check_plan(const loom_run *run, const loom_plan *plan) {
     return NULL;
 }
 
+/* The other plan, for rows of one length. */
+static loom_status *open_tested(loom_run *run, const loom_plan *of) {
+    loom_plan *plan;
+    if (!of->tested_length) return NULL;
+    LOOM_TRY(loom_plan_decode(run->arena, of->tested, of->tested_length, &plan));
+    LOOM_TRY(check_plan(run, plan));
+    if (plan->tested_length) return loom_error(LOOM_E_DATA, "a plan for rows of one length in another one");
+    return loom_engine_create(run->executor, plan, of->tested_object, of->tested_object_length, &run->tested);
+}
+
 static loom_status *set_up_engine(loom_run *run, const loom_run_description *d) {
     loom_plan *plan;
     LOOM_TRY(loom_plan_decode(run->arena, d->plan, d->plan_length, &plan));
     LOOM_TRY(loom_plan_check(plan));
     LOOM_TRY(check_plan(run, plan));
     LOOM_TRY(loom_engine_create(run->executor, plan, d->object, d->object_length, &run->engine));
+    LOOM_TRY(open_tested(run, plan));
+    run->times = loom_xcalloc(run->engine->n_times + (run->tested ? run->tested->n_times : 0) + 1, sizeof *run->times);
     for (uint32_t j = 0; j < plan->n_outputs; j++) {
         run->outputs[j].in_place = plan->outputs[j].kind == LOOM_OUT_PERMUTE;
     }
@@ -135,7 +147,7 @@ loom_status *loom_run_move_inputs(loom_run *run, loom_value *const *inputs) {
         run->inputs[i] = loom_value_ref(inputs[i]);
         loom_value_unref(before);
     }
-    return run->engine ? loom_run_bind_fixed(run) : NULL;
+    return run->engine ? loom_run_bind_moved(run) : NULL;
 }
 
 void loom_run_destroy(loom_run *run) {
@@ -147,6 +159,8 @@ void loom_run_destroy(loom_run *run) {
     for (uint32_t s = 0; run->constants && s < run->stage->n_streams; s++) loom_value_unref(run->constants[s]);
     loom_pieces_clear(&run->blocks);
     loom_engine_destroy(run->engine);
+    loom_engine_destroy(run->tested);
+    free(run->times);
     free(run->outputs);
     free(run->empties);
     free(run->inputs);
@@ -373,14 +387,22 @@ loom_status *loom_run_take_delta(loom_run *run, loom_delta **delta) {
 
 /* ---- array stages ---- */
 
-static loom_status *compiled_array(loom_run *run, loom_value **outputs) {
+static loom_status *array_by_engine(loom_run *run, void *context, bool *begun) {
     loom_engine *engine = run->engine;
+    loom_value **outputs = context;
     engine->in_chunk = true;
     loom_engine_set_chunk(engine, 0);
     loom_status *status = loom_engine_run(engine, 0, engine->plan->n_actions);
+    *begun = !status;
     for (uint32_t j = 0; j < run->stage->n_outputs && !status; j++) status = loom_run_take_output(run, j, &outputs[j]);
     loom_engine_end_chunk(engine);
     return status;
+}
+
+static loom_status *compiled_array(loom_run *run, loom_value **outputs) {
+    bool done, begun;
+    LOOM_TRY(loom_run_try_tested(run, array_by_engine, outputs, &done));
+    return done ? NULL : array_by_engine(run, outputs, &begun);
 }
 
 static loom_status *interpreted_array(loom_run *run, loom_value **outputs) {
@@ -421,9 +443,10 @@ size_t loom_run_times(const loom_run *run, const loom_run_time **times) {
         *times = &run->interpreted;
         return 1;
     }
-    /* The table has a row to spare: labels are at most as many as actions. */
-    size_t n = run->engine->n_times;
-    run->engine->times[n] = run->interpreted;
-    *times = run->engine->times;
-    return n + 1;
+    size_t n = run->engine->n_times, more = run->tested ? run->tested->n_times : 0;
+    memcpy(run->times, run->engine->times, n * sizeof *run->times);
+    if (more) memcpy(run->times + n, run->tested->times, more * sizeof *run->times);
+    run->times[n + more] = run->interpreted;
+    *times = run->times;
+    return n + more + 1;
 }

@@ -38,8 +38,11 @@ struct loom_run {
     const loom_program *program; /* decoded when first needed */
     const void *program_bytes;
     size_t program_length;
-    loom_engine *engine; /* NULL: interpreted */
-    bool prepared;       /* actions before chunk_begin have run */
+    loom_engine *engine;               /* NULL: interpreted */
+    bool prepared;                     /* actions before chunk_begin have run */
+    loom_engine *tested;               /* of the plan for rows of one length, or NULL; see tested.c */
+    bool tested_prepared, tested_lost; /* lost: it could not be prepared */
+    loom_run_time *times;              /* of both engines, and `interpreted`; filled when asked for */
     bool inputs_may_go;
     loom_value **inputs;    /* by stage input */
     loom_value **constants; /* by stream; NULL where there are none */
@@ -117,9 +120,22 @@ LOOM_MUST_USE loom_status *loom_value_i64(int64_t number, loom_value **value);
 LOOM_MUST_USE loom_status *loom_run_bind_fixed(loom_run *run);
 /* Binds inputs and runs the actions before chunk_begin, once. */
 LOOM_MUST_USE loom_status *loom_run_prepare(loom_run *run);
+/* Inputs and constants of the present engine, then its actions before chunk_begin. */
+LOOM_MUST_USE loom_status *loom_run_start_engine(loom_run *run);
 /* Runs one block through the plan, in as many chunks as memory asks for; pending[j] gets the partial result of output j
  * (NULL for in-place ones). */
 LOOM_MUST_USE loom_status *loom_run_compiled(loom_run *run, loom_value *const *streams, int64_t count, int64_t first,
                                              loom_value **pending);
+
+/* ---- tested.c ---- */
+/* Runs with the engine for rows of one length in place of the other. *begun is set by `execute` once an accumulator or
+ * a result has changed: what fails before that leaves *done false and no error, and is to be run as ever. */
+typedef loom_status *(*loom_run_execute)(loom_run *run, void *context, bool *begun);
+LOOM_MUST_USE loom_status *loom_run_try_tested(loom_run *run, loom_run_execute execute, void *context, bool *done);
+/* Inputs that have moved, for both engines. */
+LOOM_MUST_USE loom_status *loom_run_bind_moved(loom_run *run);
+/* Binds elements of a column for rows of one length; an error where they are not. */
+LOOM_MUST_USE loom_status *loom_run_bind_tested(loom_run *run, uint32_t buffer, const loom_leaf *leaf, int64_t from,
+                                                int64_t count);
 
 #endif

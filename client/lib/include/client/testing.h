@@ -65,11 +65,13 @@ typedef struct loom_testing_entry {
 /* What is expected of the compiler, of each entry of the block:
  *     steps: unlifted|regular|irregular [<=] N [at SIZE]       compiler/explain/explain.h tells what is counted
  *     representation: WORD        mapped over a stream of arguments whose rows have one length: what analysis says of
- * all values (regular, irregular), what becomes of all stages (compiled, interpreted) */
+ * all values (regular, irregular; tested: irregular ones, of which run time tells), what becomes of all stages
+ * (compiled, interpreted) */
 typedef enum loom_testing_verdict {
     LOOM_TESTING_STEPS,
     LOOM_TESTING_REGULAR,     /* all values are regular or avoided */
     LOOM_TESTING_IRREGULAR,   /* some value is not */
+    LOOM_TESTING_TESTED,      /* some value is not, and a test at run time tells whether its rows have one length */
     LOOM_TESTING_COMPILED,    /* all stages are vectorised */
     LOOM_TESTING_INTERPRETED, /* some stage is not */
 } loom_testing_verdict;

@@ -21,7 +21,8 @@ typedef struct loom_account_node {
     const char *shape; /* loom_shapes_text */
     loom_shape_rep regularity;
     /* How its value is kept in memory when each operation runs over the whole chunk (the flat schedule): "avoided" (one
-     * for all elements), "regular", "irregular" (with lengths); "" where it is a part of another operation. */
+     * for all elements), "regular", "irregular" (with lengths), "tested" (so, unless a test at run time finds its rows
+     * to be of one length); "" where it is a part of another operation. */
     const char *kept;
     uint64_t steps; /* of the flat schedule, made for this node */
     /* Per element of the stream, or in all where there is none; bodies of loops once. Bytes of the value; evaluations
@@ -40,6 +41,12 @@ typedef struct loom_account_stage {
     const loom_account_node *nodes;
     uint32_t n_parameters;         /* the first nodes */
     const char *const *parameters; /* whose values they are; "": the compiler's own */
+    uint32_t first_stream;         /* of the parameters, those from here on are streams */
+    /* There is code for rows that a test at run time finds to be of one length, with so many operations left over rows
+     * that may differ. Else why not, where that is to be said, or NULL. */
+    bool tested;
+    uint32_t untested;
+    const char *not_tested;
     uint64_t steps;
     bool per_element;    /* it traverses a stream */
     double bytes, flops; /* of the values that are kept; of all */
@@ -77,6 +84,7 @@ typedef struct loom_steps {
     uint64_t avoided;   /* of them, those whose values are made once for all elements of the stream */
     const char *remark; /* not NULL: a stage is interpreted, for this reason, so nothing is counted */
     loom_shape_rep rep; /* the worst of all values */
+    bool tested;        /* all rows that are not proved to be of one length are tested at run time */
 } loom_steps;
 
 /* An entry with streams is lifted as it is. Of one without parameters, and of one whose result is a stream, there is no

@@ -44,7 +44,8 @@ typedef struct loom_axis {
     int64_t extent;
     loom_lvalue_id value; /* INPUT, SCALAR */
     uint32_t level;
-    bool part; /* SCALAR: indices number some of the elements; which ones is not told here, so errors name none */
+    bool part;   /* SCALAR: indices number some of the elements; which ones is not told here, so errors name none */
+    bool tested; /* INPUT, SCALAR: rows that nothing proves to be of one length; the plan is for those that are */
     loom_lvalue_id lengths, offsets, total; /* SEGMENTED */
 } loom_axis;
 
@@ -293,6 +294,8 @@ uint64_t loom_lifted_hash_scalar(loom_dtype type, const loom_scalar *s);
 
 /* Whether one of the axes is segmented. */
 bool loom_lifted_any_segmented(const loom_lifted *l, uint32_t n_axes, const loom_axis_id *axes);
+/* Whether it is for rows that a test finds to be of one length: some axis is tested. */
+bool loom_lifted_is_tested(const loom_lifted *l);
 
 /* Printer (`explain --stage lifted|fused|schedule`) and checker (after every pass in debug builds). */
 void loom_lifted_print(const loom_lifted *l, FILE *to);

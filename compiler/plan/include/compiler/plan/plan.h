@@ -229,6 +229,13 @@ typedef struct loom_plan {
     const loom_plan_site *sites;
     double bytes_per_element; /* buffers alive per stream element, for the choice of the chunk's length */
     double cost_per_element;  /* nanoseconds, estimated */
+    /* The plan of the same stage for rows of one length, encoded, and its object; NULL where there is none. It has
+     * none itself. Where it fails before anything is in an accumulator, also because rows are not of one length after
+     * all, this one is run in its place. */
+    const void *tested;
+    size_t tested_length;
+    const void *tested_object;
+    size_t tested_object_length;
 } loom_plan;
 
 LOOM_MUST_USE loom_status *loom_plan_check(

@@ -28,6 +28,19 @@ LOOM_MUST_USE loom_status *loom_lifting(loom_arena *arena, const loom_vectorise_
 LOOM_MUST_USE loom_status *loom_lifting_versions(loom_arena *arena, const loom_vectorise_request *request,
                                                  loom_program **chosen, loom_version_notes *notes);
 
+/* Expressions of a stage up to which code is made twice where rows may turn out to be of one length. */
+#define LOOM_TESTED_MAX_EXPRS 8000u
+
+/* The same passes over the same stage for rows that a test finds to be of one length, where that leaves at most half of
+ * the operations over rows that differ: else it is not worth code of its own. `lifted` is what loom_lifting made.
+ * *tested: NULL where it does not, or where the stage is too large, which *remark then says. */
+LOOM_MUST_USE loom_status *loom_lifting_tested(loom_arena *arena, const loom_vectorise_request *request, loom_pass last,
+                                               bool check, const loom_lifted *lifted, loom_lifted **tested,
+                                               const char **remark);
+
+/* Operations over rows that differ in length. */
+uint32_t loom_lifting_irregular(const loom_lifted *lifted);
+
 /* What is assumed where no data is at hand. */
 typedef struct loom_lifting_sizes {
     int64_t extent; /* of levels that types leave open */

@@ -20,6 +20,10 @@ typedef struct loom_vectorise_request {
      * constants (specialisation); others stay symbolic. NULL entries: not known. */
     loom_value *const *known;
     uint32_t force; /* LOOM_FORCE_*: what tests choose; a part that cannot be made so is made as always */
+    /* Take rows of streams, and rows whose lengths scalars give, to be of one length where nothing proves that: the
+     * code for chunks of which a test finds it true. Axes tell (`tested`); without any the code is what it is anyway.
+     */
+    bool tested;
 } loom_vectorise_request;
 
 LOOM_MUST_USE loom_status *loom_vectorise(loom_arena *arena, const loom_vectorise_request *request,
