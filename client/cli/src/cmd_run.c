@@ -186,8 +186,6 @@ static loom_status *run_on_workers(const cli_entry_run *r) {
     if (!status && !done) status = run_job(r, &result);
     if (!status) {
         cli_entry_remarks(r, result);
-        status = deliver(r, result->value, result, done ? &counts : NULL);
-        cli_entry_remarks(r, result);
         cli_work work = {0};
         cli_add_work(&work, result);
         status = deliver(r, result->value, &work, result, done ? &counts : NULL);

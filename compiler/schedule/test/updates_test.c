@@ -53,7 +53,7 @@ static const loom_lop *close_turn(turning *t, loom_lexpr_id value) {
     loom_lifted_op(b->l, loop);
     b_output(b, LOOM_OUT_VALUE, result, LOOM_NONE);
     LOOM_OK(loom_lifted_check(b->l));
-    LOOM_OK(loom_schedule(b->l, -1));
+    LOOM_OK(loom_schedule(b->l));
     LOOM_OK(loom_lifted_check(b->l));
     return &b->l->ops[b->l->values[t->next].op];
 }
