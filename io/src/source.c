@@ -157,3 +157,48 @@ loom_status *loom_source_value(loom_value *value, loom_source **source) {
     *source = made;
     return NULL;
 }
+
+/* ---- a part of another source ---- */
+
+typedef struct part {
+    loom_source *whole;
+    int64_t first;
+    uint32_t segment; /* of the whole: the part's first one */
+} part;
+
+static loom_status *part_read(loom_source *source, int64_t first, int64_t count, loom_value **elements) {
+    const part *p = source->state;
+    return loom_source_read(p->whole, p->first + first, count, elements);
+}
+
+static loom_status *part_constants(loom_source *source, uint32_t segment, loom_value **constants) {
+    const part *p = source->state;
+    return loom_source_constants(p->whole, p->segment + segment, constants);
+}
+
+static void part_destroy(loom_source *source) {
+    free(source->state);
+}
+
+loom_status *loom_source_part(loom_source *whole, int64_t first, int64_t count, loom_source **source) {
+    static const loom_source_kind kind = {"part", part_read, part_constants, part_destroy};
+    if (first < 0 || count < 0 || first > whole->n_elements || count > whole->n_elements - first)
+        return loom_error(LOOM_E_INTERNAL, "a part beyond its stream");
+    uint32_t at = first < whole->n_elements ? loom_source_segment_at(whole, first) : 0, n = 0;
+    while (at + n < whole->n_segments && whole->segment_first[at + n] < first + count) n++;
+    if (n == 0) n = whole->n_segments ? 1 : 0; /* shapes and constants of nothing are those of a segment */
+    part *p = calloc(1, sizeof *p);
+    if (!p) return loom_error(LOOM_E_MEMORY, "out of memory");
+    *p = (part){whole, first, at};
+    loom_source *made;
+    loom_status *status = loom_source_make(&kind, count, n, &made);
+    if (status) {
+        free(p);
+        return status;
+    }
+    for (uint32_t s = 1; s < n; s++) made->segment_first[s] = whole->segment_first[at + s] - first;
+    made->concurrent = whole->concurrent;
+    made->state = p;
+    *source = made;
+    return NULL;
+}

@@ -7,6 +7,7 @@
 #include "common/file.h"
 #include "common/option.h"
 #include "common/paths.h"
+#include "compiler/ir/windows.h"
 #include "session/session.h"
 
 typedef struct cli_call {
@@ -102,10 +103,12 @@ LOOM_MUST_USE loom_status *cli_check_files(const char *const *reads, size_t n_re
                                            size_t n_writes);
 /* Before the run: whether the file of --stats, if one is wanted, can be written. */
 LOOM_MUST_USE loom_status *cli_check_stats(const cli_where *where);
-/* Holds the file of --stats, if one is wanted, with the other outputs. */
-LOOM_MUST_USE loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job, loom_file_set *files);
+/* Holds the file of --stats, if one is wanted, with the other outputs. windows: of a run by windows, or NULL. */
+LOOM_MUST_USE loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job,
+                                          const loom_window_counts *windows, loom_file_set *files);
 /* cli_hold_stats alone, put in place. */
-LOOM_MUST_USE loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job);
+LOOM_MUST_USE loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job,
+                                           const loom_window_counts *windows);
 /* For loom_session_options: says on standard error what is waited for. */
 void cli_tell_waiting(const char *endpoint, double seconds);
 LOOM_MUST_USE loom_status *cli_open_session(const cli_where *where, loom_session **session);

@@ -211,7 +211,7 @@ static loom_status *hold_files(imaging *m, loom_file_set *files) {
     if (r->psf) LOOM_TRY(image_hold_fits(r, m->info, &m->planes, true, files));
     if (r->png) LOOM_TRY(image_hold_png(r, &m->planes, files));
     if (r->grid) LOOM_TRY(image_hold_grid(r, m->info, &m->planes, m->grid, files));
-    return cli_hold_stats(&r->where, &m->total, files);
+    return cli_hold_stats(&r->where, &m->total, NULL, files);
 }
 
 static loom_status *finish(imaging *m, loom_file_set *files) {

@@ -283,7 +283,7 @@ static loom_status *predict(prediction *p) {
     } else if (!p->request.where.quiet) {
         print_summary(p);
     }
-    return cli_write_stats(&p->request.where, p->result);
+    return cli_write_stats(&p->request.where, p->result, NULL);
 }
 
 static void free_prediction(prediction *p) {

@@ -153,7 +153,7 @@ static loom_status *run_and_print(const cli_entry_run *r, bool json) {
         profile p = make_profile(result);
         (json ? print_json : print_table)(r->program, &p, result);
         free(p.lines);
-        if (r->where.stats) status = cli_write_stats(&r->where, result);
+        if (r->where.stats) status = cli_write_stats(&r->where, result, NULL);
     }
     loom_job_result_free(result);
     return status;

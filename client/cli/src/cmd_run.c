@@ -5,6 +5,7 @@
 #include "compiler/analysis/claims.h"
 #include "compiler/interp/interp.h"
 #include "compiler/stage/stage.h"
+#include "endless.h"
 #include "entry_run.h"
 #include <inttypes.h>
 #include <math.h>
@@ -57,11 +58,13 @@ static loom_status *check_claims(const cli_entry_run *r, loom_value **result) {
 }
 
 /* All outputs or none: files, what is printed, and statistics of the job, if it was one. */
-static loom_status *deliver(const cli_entry_run *r, const loom_value *result, const loom_job_result *job) {
+static loom_status *deliver(const cli_entry_run *r, const loom_value *result, const loom_job_result *job,
+                            const loom_window_counts *windows) {
     loom_file_set *files = loom_file_set_create();
     cli_hold_signals(true);
-    loom_status *status = loom_client_outputs_hold(r->out, result, stdout, files);
-    if (!status && job) status = cli_hold_stats(&r->where, job, files);
+    loom_status *status =
+        r->frames_out ? loom_frames_write(result, stdout) : loom_client_outputs_hold(r->out, result, stdout, files);
+    if (!status && job) status = cli_hold_stats(&r->where, job, windows, files);
     if (!status) status = cli_commit(files);
     loom_file_set_destroy(files);
     cli_hold_signals(false);
@@ -85,6 +88,7 @@ static void set_alarm(double seconds) {
 }
 
 static loom_status *interpret(const cli_entry_run *r, loom_value **result) {
+    loom_interp_counters counters;
     loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1),
                                    .random_split_seed = r->laws ? LOOM_INTERP_SPLITS : 0};
     if (r->timeout > 0) {
@@ -92,8 +96,9 @@ static loom_status *interpret(const cli_entry_run *r, loom_value **result) {
         set_alarm(r->timeout);
     }
     loom_status *status =
-        loom_interp_call(r->program->program, r->function, r->binding->arguments, &options, result, NULL);
+        loom_interp_call(r->program->program, r->function, r->binding->arguments, &options, result, &counters);
     if (r->timeout > 0) set_alarm(0);
+    if (!status && counters.windows.received) cli_endless_account(&counters.windows);
     if (loom_status_code(status) != LOOM_E_CANCELLED) return status;
     loom_status_free(status);
     return loom_error(LOOM_E_LIMIT, "took more than %g s", r->timeout);
@@ -104,6 +109,10 @@ static loom_status *evaluate(const cli_entry_run *r) {
     const loom_program *p = r->program->program;
     loom_client_binding *b = r->binding;
     loom_status *status = NULL;
+    if (b->endless != LOOM_CLIENT_NOT_ENDLESS) {
+        LOOM_TRY(cli_endless_check(r));
+        LOOM_TRY(loom_frames_read_all(b->frames, cli_check_signals, &b->arguments[b->endless]));
+    }
     for (uint32_t i = 0; i < b->n_params && !status; i++) {
         if (b->arguments[i]) continue;
         status = loom_client_collect(p, loom_client_param_type(p, r->function, i), b->sources[i], &b->arguments[i]);
@@ -111,7 +120,7 @@ static loom_status *evaluate(const cli_entry_run *r) {
     loom_value *result = NULL;
     if (!status) status = r->claims ? check_claims(r, &result) : interpret(r, &result);
     status = cli_entry_with_lengths(r, status);
-    if (!status) status = deliver(r, result, NULL);
+    if (!status) status = deliver(r, result, NULL, NULL);
     loom_value_unref(result);
     return status;
 }
@@ -136,6 +145,7 @@ loom_status *cli_eval(const cli_call *call) {
          "called irregular and is not.",
          0, 0},
         {0}};
+    r.takes_frames = true;
     const char **rest;
     int n;
     bool done;
@@ -152,19 +162,24 @@ loom_status *cli_eval(const cli_call *call) {
 
 /* ---- run ---- */
 
-static void print_remarks(const loom_job_result *result) {
-    for (size_t i = 0; i < result->n_remarks; i++) fprintf(stderr, "remark: %s\n", result->remarks[i]);
+static loom_status *run_job(const cli_entry_run *r, loom_job_result **result) {
+    loom_session *session;
+    LOOM_TRY(cli_open_session(&r->where, &session));
+    loom_status *status = cli_entry_submit(r, session, result);
+    loom_session_close(session);
+    return status;
 }
 
 static loom_status *run_on_workers(const cli_entry_run *r) {
-    loom_session *session;
-    LOOM_TRY(cli_open_session(&r->where, &session));
+    if (r->binding->endless != LOOM_CLIENT_NOT_ENDLESS) return cli_endless_run(r);
     loom_job_result *result = NULL;
-    loom_status *status = cli_entry_submit(r, session, &result);
-    loom_session_close(session);
+    loom_window_counts counts;
+    bool done;
+    loom_status *status = cli_endless_run_files(r, &done, &result, &counts);
+    if (!status && !done) status = run_job(r, &result);
     if (!status) {
-        r->remarks ? print_remarks(result) : cli_warn(&r->where, result);
-        status = deliver(r, result->value, result);
+        cli_entry_remarks(r, result);
+        status = deliver(r, result->value, result, done ? &counts : NULL);
     }
     loom_job_result_free(result);
     return status;
@@ -184,6 +199,7 @@ loom_status *cli_run(const cli_call *call) {
         {"remarks", 0, LOOM_OPT_FLAG, &r.remarks, NULL, "Print what the compiler did not vectorise, and why.", 0, 0},
         CLI_WHERE_OPTIONS(r.where),
         {0}};
+    r.takes_frames = true;
     const char **rest;
     int n;
     bool done;

@@ -30,12 +30,56 @@ static loom_status *check_selection(cli_entry_run *r) {
     return cli_selection_parse(&r->selection);
 }
 
+static loom_status *set_lag(cli_entry_run *r) {
+    if (loom_program_set_lag(r->program->program, r->lag) || r->lag == 0) return NULL;
+    return loom_error(LOOM_E_USAGE, "--lag %" PRId64 ": the program has no `group_seq forever`", r->lag);
+}
+
+/* -o -: alone, and of a sequence. */
+static loom_status *find_frames_out(cli_entry_run *r) {
+    const loom_program *p = r->program->program;
+    for (size_t i = 0; i < r->outputs.count; i++) r->frames_out = r->frames_out || strcmp(r->outputs.at[i], "-") == 0;
+    if (!r->frames_out) return NULL;
+    loom_type_id type = loom_client_result_type(p, r->function);
+    if (r->outputs.count > 1) return loom_error(LOOM_E_USAGE, "-o -: no other output goes with it");
+    if (p->types[type].kind == LOOM_T_SEQ) return NULL;
+    return loom_status_note(
+        loom_error(LOOM_E_USAGE, "-o -: raw frames are for sequences, and the result is %s", loom_type_text(p, type)),
+        "hint: -o FILE.npy");
+}
+
+/* Standard input is one thing only, and for commands that read it once. */
+static loom_status *check_input(const cli_entry_run *r, const char **paths, int n) {
+    if (r->binding->endless == LOOM_CLIENT_NOT_ENDLESS) return NULL;
+    const char *name = loom_client_param_name(r->program->program, r->function, r->binding->endless);
+    for (int i = 0; i < n; i++) {
+        if (strcmp(paths[i], "-") == 0)
+            return loom_error(LOOM_E_USAGE, "--stream %s=-: standard input is the program's text already", name);
+    }
+    if (r->takes_frames) return NULL;
+    return loom_status_note(
+        loom_error(LOOM_E_USAGE, "--stream %s=-: this command reads its streams more than once", name),
+        "hint: save it to a .npy file");
+}
+
+void cli_entry_remarks(const cli_entry_run *r, const loom_job_result *result) {
+    if (!r->remarks) {
+        cli_warn(&r->where, result);
+        return;
+    }
+    for (size_t i = 0; i < result->n_remarks; i++) fprintf(stderr, "remark: %s\n", result->remarks[i]);
+}
+
 loom_status *cli_entry_prepare(cli_entry_run *r, const char **paths, int n) {
     LOOM_TRY(check_selection(r));
     LOOM_TRY(cli_load(paths, n, &r->program));
     LOOM_TRY(loom_client_entry(r->program, r->entry, &r->function));
-    LOOM_TRY(loom_client_outputs_create(r->program->program, r->function, &r->outputs, &r->out));
+    LOOM_TRY(set_lag(r));
+    LOOM_TRY(find_frames_out(r));
+    const loom_option_list none = {0}, *files_out = r->frames_out ? &none : &r->outputs;
+    LOOM_TRY(loom_client_outputs_create(r->program->program, r->function, files_out, &r->out));
     LOOM_TRY(loom_client_bind(r->program->program, r->function, &r->given, &r->binding));
+    LOOM_TRY(check_input(r, paths, n));
     loom_paths *files = r->binding->files;
     for (int i = 0; i < n; i++) loom_paths_read(files, paths[i]);
     loom_client_outputs_list(r->out, files);

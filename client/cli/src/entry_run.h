@@ -18,10 +18,13 @@ typedef struct cli_entry_run {
     bool remarks, laws;
     const char *claims;
     double timeout; /* 0: none */
+    int64_t lag;
+    bool takes_frames; /* the command can read a stream from standard input; set by it */
     /* Made by cli_entry_prepare. */
     loom_client_program *program;
     uint32_t function;
     loom_client_outputs *out;
+    bool frames_out; /* -o -: the elements of the result, on standard output */
     loom_client_binding *binding;
 } cli_entry_run;
 
@@ -38,13 +41,21 @@ typedef struct cli_entry_run {
          "A parameter, or one field of it: a scalar, or an array from a file.",                                        \
          0,                                                                                                            \
          0},                                                                                                           \
+        {"lag",                                                                                                        \
+         0,                                                                                                            \
+         LOOM_OPT_INT,                                                                                                 \
+         &(r).lag,                                                                                                     \
+         "N",                                                                                                          \
+         "Of `group_seq forever`: a group closes when a key has come that is greater by more than N; default 0.",      \
+         0,                                                                                                            \
+         (double)LOOM_MAX_LAG},                                                                                        \
         {"stream",                                                                                                     \
          0,                                                                                                            \
          LOOM_OPT_LIST,                                                                                                \
          &(r).given.streams,                                                                                           \
          "NAME[.field]=FILE.npy[,LENGTHS.npy]",                                                                        \
          "A column of a stream, over the first axis of the file; with a file of lengths its elements are arrays of "   \
-         "different lengths.",                                                                                         \
+         "different lengths. NAME=-: all of a stream, endless maybe, from standard input (run, eval).",                \
          0,                                                                                                            \
          0},                                                                                                           \
         {"const",                                                                                                      \
@@ -74,7 +85,8 @@ typedef struct cli_entry_run {
      LOOM_OPT_LIST,                                                                                                    \
      &(r).outputs,                                                                                                     \
      "[PART=]FILE.npy",                                                                                                \
-     "Where the result goes, or one part of it; lengths of irregular ones go to FILE.lengths.npy.",                    \
+     "Where the result goes, or one part of it; lengths of irregular ones go to FILE.lengths.npy. -: the elements of " \
+     "a sequence, as raw frames, to standard output.",                                                                 \
      0,                                                                                                                \
      0}
 #define CLI_BLOCK_OPTION(r)                                                                                            \
@@ -85,6 +97,8 @@ typedef struct cli_entry_run {
 
 /* Compiles the program, finds the entry and opens what its parameters are given. No output is an input. */
 LOOM_MUST_USE loom_status *cli_entry_prepare(cli_entry_run *run, const char **paths, int n);
+/* The remarks of what has run, if they are wanted, else its warnings. */
+void cli_entry_remarks(const cli_entry_run *run, const loom_job_result *result);
 /* One job; errors about streams of unequal length name them. */
 LOOM_MUST_USE loom_status *cli_entry_submit(const cli_entry_run *run, loom_session *session, loom_job_result **result);
 /* What fails for streams of unequal length knows them by number, or as arrays: here they get names. Takes the error. */

@@ -10,7 +10,15 @@ loom_status *cli_check_stats(const cli_where *where) {
     return where->stats ? loom_client_check_writable(where->stats, 0) : NULL;
 }
 
-loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job, loom_file_set *files) {
+static void put_windows(loom_buffer *b, const loom_window_counts *w) {
+    loom_buffer_printf(b,
+                       " \"windows\": {\"received\": %" PRId64 ", \"used\": %" PRId64 ", \"partly_late\": %" PRId64
+                       ", \"late\": %" PRId64 ", \"outside\": %" PRId64 "},\n",
+                       w->received, w->used, w->partly, w->late, w->outside);
+}
+
+loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job, const loom_window_counts *windows,
+                            loom_file_set *files) {
     if (!where->stats) return NULL;
     loom_buffer b = {0};
     loom_buffer_printf(
@@ -29,7 +37,9 @@ loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job, 
         loom_buffer_printf(&b, ", \"seconds\": %.6f, \"calls\": %" PRIu64 ", \"bytes\": %" PRIu64 "}",
                            job->times[i].seconds, job->times[i].calls, job->times[i].bytes);
     }
-    loom_buffer_text(&b, "],\n \"remarks\": [");
+    loom_buffer_text(&b, "],\n");
+    if (windows) put_windows(&b, windows);
+    loom_buffer_text(&b, " \"remarks\": [");
     for (size_t i = 0; i < job->n_remarks; i++) {
         if (i) loom_buffer_text(&b, ", ");
         cli_json_text(&b, job->remarks[i]);
@@ -40,9 +50,9 @@ loom_status *cli_hold_stats(const cli_where *where, const loom_job_result *job, 
     return status;
 }
 
-loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job) {
+loom_status *cli_write_stats(const cli_where *where, const loom_job_result *job, const loom_window_counts *windows) {
     loom_file_set *files = loom_file_set_create();
-    loom_status *status = cli_hold_stats(where, job, files);
+    loom_status *status = cli_hold_stats(where, job, windows, files);
     if (!status) status = loom_file_set_commit(files);
     loom_file_set_destroy(files);
     return status;

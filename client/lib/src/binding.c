@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct slot {
     const char *given; /* "p.n=512", for messages; NULL: not given */
@@ -18,6 +19,7 @@ typedef struct param {
     const char *name;
     loom_type_id type; /* of a stream: of its elements */
     bool stream;
+    bool endless; /* from standard input */
     uint32_t n_leaves;
     loom_type_leaf *leaves;
     slot *slots;
@@ -111,6 +113,27 @@ static loom_status *given_before(const param *q, const slot *s, const char *opti
     return loom_error(LOOM_E_USAGE, "--%s %s: %s was given before, as %s", option, given, q->name, s->given);
 }
 
+/* --stream NAME=-: all leaves of one stream. */
+static loom_status *hang_frames(binder *b, param *q, const char *given, bool whole) {
+    if (!whole) {
+        return loom_status_note(loom_error(LOOM_E_USAGE,
+                                           "--stream %s: the fields of a stream come from standard input "
+                                           "together",
+                                           given),
+                                "hint: --stream %s=-", q->name);
+    }
+    for (uint32_t i = 0; i < b->n_params; i++) {
+        if (b->params[i].endless)
+            return loom_error(LOOM_E_USAGE, "--stream %s: standard input is for %s already", given, b->params[i].name);
+    }
+    for (uint32_t k = 0; k < q->n_leaves; k++) {
+        if (q->slots[k].given) return given_before(q, &q->slots[k], "stream", given);
+        q->slots[k] = (slot){given, "-", false, false};
+    }
+    q->endless = true;
+    return NULL;
+}
+
 static loom_status *hang(binder *b, const char *option, const char *given, bool constant) {
     size_t path = strcspn(given, "="), name = strcspn(given, ".=");
     if (given[path] != '=' || name == 0) {
@@ -121,6 +144,7 @@ static loom_status *hang(binder *b, const char *option, const char *given, bool 
     LOOM_TRY(find_param(b, option, given, name, &q));
     const char *field = given + name + (given[name] == '.');
     size_t length = (size_t)(given + path - field);
+    if (q->stream && !constant && strcmp(given + path + 1, "-") == 0) return hang_frames(b, q, given, path == name);
     for (uint32_t k = 0; k < q->n_leaves; k++) {
         if (strlen(q->leaves[k].name) != length || memcmp(q->leaves[k].name, field, length) != 0) continue;
         if (q->slots[k].given) return given_before(q, &q->slots[k], option, given);
@@ -379,9 +403,22 @@ static loom_status *bind_stream(const binder *b, const param *q, loom_source **s
                             "in parameter %s: %s", q->name, type_of(b, q));
 }
 
+static loom_status *bind_frames(const binder *b, const param *q, loom_client_binding *binding) {
+    loom_frame_leaf *leaves = LOOM_NEW_ARRAY(b->arena, loom_frame_leaf, q->n_leaves + 1);
+    for (uint32_t k = 0; k < q->n_leaves; k++)
+        leaves[k] = (loom_frame_leaf){q->leaves[k].name, q->leaves[k].dtype, q->leaves[k].depth};
+    binding->endless = (uint32_t)(q - b->params);
+    return loom_status_note(loom_frames_open(STDIN_FILENO, "standard input", leaves, q->n_leaves, &binding->frames),
+                            "in parameter %s: %s", q->name, type_of(b, q));
+}
+
 static loom_status *bind_all(const binder *b, loom_client_binding *binding) {
     for (uint32_t i = 0; i < b->n_params; i++) {
         const param *q = &b->params[i];
+        if (q->endless) {
+            LOOM_TRY(bind_frames(b, q, binding));
+            continue;
+        }
         LOOM_TRY(q->stream ? bind_stream(b, q, &binding->sources[i]) : bind_argument(b, q, &binding->arguments[i]));
     }
     return NULL;
@@ -394,6 +431,7 @@ loom_status *loom_client_bind(const loom_program *p, uint32_t function, const lo
     loom_client_binding *made = loom_xcalloc(1, sizeof *made);
     b.files = made->files = loom_paths_create();
     made->n_params = b.n_params;
+    made->endless = LOOM_CLIENT_NOT_ENDLESS;
     made->arguments = loom_xcalloc(b.n_params + 1, sizeof(loom_value *));
     made->sources = loom_xcalloc(b.n_params + 1, sizeof(loom_source *));
     loom_status *status = hang_all(&b, given);
@@ -414,6 +452,7 @@ void loom_client_binding_free(loom_client_binding *binding) {
         loom_value_unref(binding->arguments[i]);
         loom_source_destroy(binding->sources[i]);
     }
+    loom_frames_close(binding->frames);
     loom_paths_free(binding->files);
     free(binding->arguments);
     free(binding->sources);

@@ -191,3 +191,19 @@ loom_status *loom_client_outputs_hold(const loom_client_outputs *outputs, const 
     }
     return NULL;
 }
+
+void loom_client_print_elements(const loom_value *elements, FILE *to) {
+    typedef struct place {
+        int64_t at, list[LOOM_MAX_DEPTH];
+    } place;
+    place *places = loom_xcalloc(elements->n_leaves + 1, sizeof *places);
+    int64_t n = elements->n_leaves ? loom_leaf_length(&elements->leaves[0], 0, 0) : 0;
+    for (int64_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < elements->n_leaves; k++) {
+            if (k) fputc(' ', to);
+            print_list(&elements->leaves[k], 1, &places[k].at, places[k].list, to);
+        }
+        fputc('\n', to);
+    }
+    free(places);
+}

@@ -452,7 +452,10 @@ static aval grouped(loom_shapes *s, aframe *f, const loom_node *n) {
     run_body(s, loom_node_body(s->p, n, 0), &element, f, &x);
     run_body(s, b, args, f, &x);
     s->depth--;
-    return shapes_unbind(s, &x, token, level, extent_of(&count));
+    /* How many groups go on for ever depends on the keys. */
+    dim unknown = {.desc = shapes_label(s), .levels = UINT64_MAX};
+    dim groups = loom_group_is_forever(n) ? unknown : extent_of(&count);
+    return shapes_unbind(s, &x, token, level, groups);
 }
 
 static aval enumerated(loom_shapes *s, aframe *f, const loom_node *n) {

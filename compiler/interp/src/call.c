@@ -55,7 +55,7 @@ loom_status *loom_interp_call(const loom_program *program, uint32_t f, loom_valu
     ev.arena = loom_arena_create(PREPARATION_BYTES(program));
     heap_init(&ev.heap, ev.options->memory_limit);
     loom_status *status = guarded(&ev, &program->functions[f], arguments, result);
-    if (counters) *counters = (loom_interp_counters){ev.work, ev.heap.moved, ev.steps};
+    if (counters) *counters = (loom_interp_counters){ev.work, ev.heap.moved, ev.steps, ev.windows};
     heap_free(&ev.heap);
     loom_arena_destroy(ev.scratch);
     loom_arena_destroy(ev.arena);

@@ -40,6 +40,7 @@ typedef struct evaluation {
     uint64_t turns;              /* of loops, and elements that bodies ran on */
     uint64_t work_limit;
     uint64_t steps;
+    loom_window_counts windows; /* of all groups that go on for ever */
     uint64_t random;        /* state of the generator for splits; 0: none */
     int64_t path[MAX_PATH]; /* indices of elements that an error came from, innermost first */
     uint32_t n_path;

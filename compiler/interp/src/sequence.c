@@ -229,8 +229,10 @@ static int by_group(const void *a, const void *b) {
     return x->position < y->position ? -1 : x->position > y->position;
 }
 
-/* Who is in which group: pairs of (group, position), as columns of one builder each two scalars long. */
-static loom_status *find_members(evaluation *ev, const loom_node *n, uint32_t sequence, int64_t groups, column **made) {
+/* Who is in which group: pairs of (group, position), as columns of one builder each two scalars long. `windows`: groups
+ * that go on for ever; else `groups` of them. */
+static loom_status *find_members(evaluation *ev, const loom_node *n, uint32_t sequence, int64_t groups,
+                                 loom_windows *windows, column **made) {
     const array *a = operand(ev, n, sequence).array;
     const type_info *element = operand_type(ev, n, sequence)->element;
     builder b;
@@ -239,10 +241,15 @@ static loom_status *find_members(evaluation *ev, const loom_node *n, uint32_t se
         slot keys;
         LOOM_TRY(at_element(ev, i, apply1(ev, body_of(ev, n, 0), element_at(&ev->heap, element, a->leaves, i), &keys)));
         const int64_t *key = (const int64_t *)(const void *)keys.array->leaves[0]->data;
+        int64_t least = 0, end = groups;
+        if (windows) {
+            LOOM_TRY(loom_windows_take(windows, key, keys.array->length, &least));
+            end = loom_windows_total(windows);
+        }
         for (int64_t k = 0; k < keys.array->length; k++) {
             membership m = {key[k], i};
             char *room;
-            if (m.group < 0 || m.group >= groups) continue;
+            if (m.group < least || m.group >= end) continue;
             LOOM_TRY(builder_scalars(&b, 2, &room));
             memcpy(room, &m, sizeof m);
         }
@@ -265,12 +272,18 @@ static loom_status *members_of(evaluation *ev, const membership *m, int64_t coun
 }
 
 static loom_status *eval_group(evaluation *ev, const loom_node *n, slot *result) {
+    bool forever = loom_group_is_forever(n);
     int64_t groups = operand_i64(ev, n, 0), next = 0;
     if (groups < 0)
         return fail(ev, n, LOOM_TRAP_CODE_GROUPS, "group_seq with %" PRId64 " groups, expected 0 or more", groups);
     const array *a = operand(ev, n, 1).array;
     column *pairs;
-    LOOM_TRY(find_members(ev, n, 1, groups, &pairs));
+    loom_windows windows = loom_windows_begin(loom_group_lag(n));
+    LOOM_TRY(find_members(ev, n, 1, groups, forever ? &windows : NULL, &pairs));
+    if (forever) {
+        groups = loom_windows_total(&windows);
+        loom_window_counts_add(&ev->windows, &windows.counts);
+    }
     membership *m = (membership *)(void *)pairs->data;
     int64_t count = pairs->length / 2;
     if (count) qsort(m, (size_t)count, sizeof *m, by_group);
@@ -319,7 +332,7 @@ static loom_status *eval_group_map(evaluation *ev, const loom_node *n, slot *res
     const array *a = operand(ev, n, 2).array;
     const type_info *element = operand_type(ev, n, 1);
     column *pairs, *room;
-    LOOM_TRY(find_members(ev, n, 2, groups, &pairs));
+    LOOM_TRY(find_members(ev, n, 2, groups, NULL, &pairs));
     membership *m = (membership *)(void *)pairs->data;
     int64_t count = pairs->length / 2;
     if (count) qsort(m, (size_t)count, sizeof *m, by_group);

@@ -59,9 +59,10 @@ static void close_body(printer *w) {
     if (--w->n_open == 0) fputc('\n', w->to);
 }
 
-/* The operation and its callee are printed by name. */
-static bool has_aux(uint32_t op) {
-    return loom_wire_has_detail(op) && op != LOOM_OP_PRIM && op != LOOM_OP_CALL;
+/* The operation and its callee are printed by name; a count of groups is an operand. */
+static bool has_aux(const loom_node *n) {
+    if (n->op == LOOM_OP_SEQ_GROUP) return loom_group_is_forever(n);
+    return loom_wire_has_detail(n->op) && n->op != LOOM_OP_PRIM && n->op != LOOM_OP_CALL;
 }
 
 static void print_node(const printer *w, loom_node_id id) {
@@ -70,7 +71,7 @@ static void print_node(const printer *w, loom_node_id id) {
     indent(w);
     fprintf(w->to, "%%%" PRIu32 ": %s = ", id, loom_type_text(p, n->type));
     fputs(n->op == LOOM_OP_PRIM ? loom_prim_table[n->prim].name : loom_op_table[n->op].name, w->to);
-    if (has_aux(n->op)) fprintf(w->to, ".%" PRIu32, n->aux);
+    if (has_aux(n)) fprintf(w->to, ".%" PRIu32, n->aux);
     if (n->op == LOOM_OP_CALL) fprintf(w->to, " %s", p->functions[n->aux].name);
     if (n->op == LOOM_OP_CONST) {
         fputc(' ', w->to);

@@ -109,6 +109,16 @@ const loom_function *loom_program_entry(const loom_program *p, const char *name)
     return !name && entries == 1 ? only : NULL;
 }
 
+bool loom_program_set_lag(loom_program *p, int64_t lag) {
+    bool any = false;
+    for (uint32_t i = 0; i < p->n_nodes; i++) {
+        if (!loom_group_is_forever(&p->nodes[i])) continue;
+        p->nodes[i].aux = (uint32_t)(lag + 1);
+        any = true;
+    }
+    return any;
+}
+
 /* Backwards with the stack of bodies around the present node. No two bodies that have nodes end at the same place: the
  * user of the inner one would have to stand after its end and before the outer one's. */
 loom_body_id *loom_program_owners(const loom_program *p, loom_arena *arena) {

@@ -26,7 +26,8 @@ static inline bool loom_wire_has_detail(uint32_t op) {
     case LOOM_OP_BACKPERMUTE:
     case LOOM_OP_UNFLATTEN:
     case LOOM_OP_FFT:
-    case LOOM_OP_SEQ_PERMUTE: return true;
+    case LOOM_OP_SEQ_PERMUTE:
+    case LOOM_OP_SEQ_GROUP: return true;
     default: return false;
     }
 }

@@ -75,6 +75,8 @@ static loom_node_id permute(normaliser *z, const loom_node *n) {
 loom_node_id normalise_node(normaliser *z, loom_node_id n) {
     const loom_program *p = z->from;
     const loom_node *node = &p->nodes[n];
+    if (loom_group_is_forever(node))
+        return normalise_refuse(z, node, "groups that go on for ever are no stage, and here no windows either");
     if (node->op == LOOM_OP_SEQ_GROUP) {
         bool failed = false;
         if (z->memory && normalise_batches(z, n, &failed)) return failed ? LOOM_NONE : z->map[n];

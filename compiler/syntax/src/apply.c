@@ -8,7 +8,8 @@ uint32_t loom_syn_arity(syn_elab *e, const syn_value *v) {
     case V_NODE:
     case V_TUPLE:
     case V_SIZE:
-    case V_WINDOW: return 0;
+    case V_WINDOW:
+    case V_FOREVER: return 0;
     case V_BOUNDARY: return (v->boundary == SYN_CONSTANT ? 1 : 0) - v->n_args;
     case V_FUNCTION: return v->function->n_params - v->n_args;
     case V_DEF: return v->decl->function->n_params - v->n_args;

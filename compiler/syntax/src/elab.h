@@ -167,6 +167,7 @@ typedef enum syn_value_kind {
     V_SIZE,     /* a size name */
     V_BOUNDARY, /* #clamp; #constant has its value as an argument */
     V_WINDOW,   /* what the function of a stencil reads */
+    V_FOREVER,  /* how many groups an endless sequence has */
 } syn_value_kind;
 
 typedef enum syn_boundary {

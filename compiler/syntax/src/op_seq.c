@@ -186,16 +186,19 @@ static syn_node *group_count(const syn_call *c, loom_assertion what) {
     return counted;
 }
 
-/* group_seq n keys s (\k ys -> body): sequences may be worked on in the body. */
+/* group_seq n keys s (\k ys -> body): sequences may be worked on in the body. `forever` has a lag of 0 here: how late
+ * elements may be is the source's matter (loom_group_set_lag). */
 syn_node *loom_syn_op_group_seq(const syn_call *c) {
     syn_elab *e = c->e;
-    syn_node *n = group_count(c, LOOM_ASSERT_GROUPS), *s = loom_syn_arg(c, 2);
+    bool forever = c->args[0]->kind == V_FOREVER;
+    syn_node *n = forever ? loom_syn_i64(e, 0, c->span) : group_count(c, LOOM_ASSERT_GROUPS), *s = loom_syn_arg(c, 2);
     syn_ty *element = loom_syn_arg_seq(c, s, 2), *i64 = e->scalars[LOOM_I64];
     if (!allowed_here(c) || loom_syn_is_poison(element)) return loom_syn_op_poison(c);
     syn_body *keys = keys_body(c, element);
     syn_ty *types[2] = {i64, loom_syn_ty_seq(e, element)};
     syn_body *group = loom_syn_arg_body(c, B_GROUP, 3, 2, types);
     syn_node *node = loom_syn_node2(e, LOOM_OP_SEQ_GROUP, loom_syn_ty_seq(e, group->result->type), n, s, c->span);
+    node->aux = forever ? 1 : 0;
     loom_syn_set_bodies(e, node, keys, group);
     return node;
 }

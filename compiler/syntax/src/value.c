@@ -47,6 +47,11 @@ syn_node *loom_syn_need_node(syn_elab *e, syn_value *v, loom_span span, const ch
                        "a %s cannot be %s", window ? "window" : "boundary", where);
         return loom_syn_poison(e, span);
     }
+    if (v->kind == V_FOREVER) {
+        loom_syn_error(e, LOOM_W_FOREVER_AS_VALUE, span, "`group_seq forever keys s body`",
+                       "`forever` is no number, and cannot be %s", where);
+        return loom_syn_poison(e, span);
+    }
     uint32_t missing = loom_syn_arity(e, v);
     const char *form = v->kind == V_BUILTIN ? loom_syn_builtin_form(loom_syn_builtin(v->builtin)->name) : NULL;
     const char *hint =
@@ -218,6 +223,7 @@ static syn_value *language_name(syn_elab *e, syn_name *name, loom_dtype at, loom
         v->at = at;
         return v;
     }
+    if (at == LOOM_DTYPES && strcmp(name->text, "forever") == 0) return loom_syn_value(e, V_FOREVER);
     syn_node *constant = loom_syn_constant(e, name, at, span);
     return constant ? loom_syn_node_value(e, constant) : NULL;
 }

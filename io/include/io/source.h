@@ -65,6 +65,8 @@ typedef struct loom_npy_column {
 LOOM_MUST_USE loom_status *loom_source_npy(const loom_npy_column *columns, uint32_t n_columns, loom_source **source);
 /* A stream from a value in memory (elements of the outermost level). */
 LOOM_MUST_USE loom_status *loom_source_value(loom_value *value, loom_source **source);
+/* Elements [first, first + count) of another source, which must outlive it. */
+LOOM_MUST_USE loom_status *loom_source_part(loom_source *whole, int64_t first, int64_t count, loom_source **source);
 
 /* A field of a stream's elements. `depth` counts the array levels inside one element. */
 typedef struct loom_source_field {

@@ -3,6 +3,8 @@
  *     --arg NAME[.field]=VALUE        a scalar: 3, -1.5e3, true, inf, 1+2i
  *     --arg NAME[.field]=FILE.npy     an array; FILE.npy,LENGTHS.npy where its second level is irregular
  *     --stream NAME[.field]=FILE.npy  a column of a stream over the first axis; FILE.npy,LENGTHS.npy likewise
+ *     --stream NAME=-                 a whole stream, as raw frames (io/frames.h) from standard input; it may be
+ * endless
  *     --const NAME.field=FILE.npy     a field that is the same in all of the stream
  *     --observation NAME=FILE         all of a stream: the fields of a MeasurementSet or UVFITS file that its elements
  *                                     have (io/ms.h)
@@ -17,16 +19,22 @@
 #include "common/paths.h"
 #include "common/value.h"
 #include "compiler/ir/core.h"
+#include "io/frames.h"
 #include "io/ms.h"
+#include "io/source.h"
 
 typedef struct loom_client_given {
     loom_option_list arguments, streams, constants, observations;
     const loom_ms_selection *selection; /* of all observations; not NULL where there are any */
 } loom_client_given;
 
-/* For each parameter exactly one of arguments[i] and sources[i] is not NULL. */
+#define LOOM_CLIENT_NOT_ENDLESS UINT32_MAX
+
+/* For each parameter exactly one of arguments[i] and sources[i] is not NULL; for the endless one both are. */
 typedef struct loom_client_binding {
     uint32_t n_params;
+    uint32_t endless;    /* the parameter that standard input is for, LOOM_CLIENT_NOT_ENDLESS: none */
+    loom_frames *frames; /* its elements; NULL: there is none */
     loom_value **arguments;
     loom_source **sources;
     loom_paths *files; /* all that are read; the command adds what it reads and writes besides */

@@ -22,6 +22,8 @@ void loom_client_outputs_list(const loom_client_outputs *outputs, loom_paths *pa
  * The caller flushes `to` and commits. */
 LOOM_MUST_USE loom_status *loom_client_outputs_hold(const loom_client_outputs *outputs, const loom_value *result,
                                                     FILE *to, loom_file_set *files);
+/* The elements of a stream's result, one on a line: its parts with blanks between them. */
+void loom_client_print_elements(const loom_value *elements, FILE *to);
 /* "3", "0.25", "1+2i", "true": reads back as the same value. */
 void loom_client_print_scalar(loom_dtype dtype, const void *at, FILE *to);
 

@@ -10,6 +10,7 @@
 
 #include "common/value.h"
 #include "compiler/ir/core.h"
+#include "compiler/ir/windows.h"
 #include <stdatomic.h>
 
 /* Shown what happens: a body that begins, each value that is made in it (not parameters), and its end, unless it fails.
@@ -44,6 +45,7 @@ typedef struct loom_interp_options {
  * however the evaluation goes about it. */
 typedef struct loom_interp_counters {
     uint64_t scalar_evaluations, elements_moved, steps;
+    loom_window_counts windows; /* elements of `group_seq forever` */
 } loom_interp_counters;
 
 /* Evaluates function `f` (index into program->functions). arguments[i] is the i-th parameter's value, flattened with

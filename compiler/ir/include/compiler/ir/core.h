@@ -102,7 +102,7 @@ typedef struct loom_type {
     X(SEQ_CHAIN, "chain_seq", 2, 1, 1, "initial state, sequence; step body (state, element) -> state, in order")       \
     X(SEQ_FROM, "from_seq", 1, 0, 0, "sequence -> array")                                                              \
     X(SEQ_GROUP, "group_seq", 2, 2, 1,                                                                                 \
-      "n, sequence; keys body (element) -> []i64, group body (k: i64, ys: seq) -> b; -> seq b")                        \
+      "n, sequence; keys body (element) -> []i64, group body (k: i64, ys: seq) -> b; -> seq b; aux: loom_group_lag")   \
     X(SEQ_GROUP_MAP, "group_map_seq", 3, 3, 1,                                                                         \
       "n, ne, sequence; keys body, op body, group body (k: i64, ys: seq) -> seq b as long as ys; -> seq b")            \
     X(SEQ_SPILL, "spill", 2, 0, 1, "saves: f64, sequence of []i64 -> array of these; see below")                       \
@@ -113,6 +113,13 @@ typedef struct loom_type {
  * traversals of the stream are worth it. SPILLED is the sequence without elements that are not for the batch: all of
  * them, some or none, as the coordinator finds best; what reads it must not care. Its elements have no positions. */
 #define LOOM_FIRST_INTERNAL_OP LOOM_OP_SEQ_SPILL
+
+/* SEQ_GROUP with `forever` for n: operand 0 is a 0 that nobody reads, aux is the source's lag and 1; of n groups aux is
+ * 0. A group is closed by an element with a key that is greater by more than the lag. */
+#define LOOM_MAX_LAG ((int64_t)UINT32_MAX - 1)
+/* Groups that the keys of one element may be beyond all that were seen: those between come out too, empty, and a key
+ * that was damaged should end a run with an error rather than with 2^40 empty groups. */
+#define LOOM_MAX_KEY_STEP ((int64_t)1 << 20)
 
 typedef enum loom_op {
 #define X(name, text, operands, bodies, steps, note) LOOM_OP_##name,
@@ -235,6 +242,15 @@ static inline loom_node_id loom_operand(const loom_program *p, const loom_node *
 static inline const loom_body *loom_node_body(const loom_program *p, const loom_node *n, uint32_t i) {
     return &p->bodies[p->body_refs[n->first_body + i]];
 }
+/* Whether a SEQ_GROUP goes on as long as its sequence does, and how long its groups stay open. */
+static inline bool loom_group_is_forever(const loom_node *n) {
+    return n->op == LOOM_OP_SEQ_GROUP && n->aux != 0;
+}
+static inline int64_t loom_group_lag(const loom_node *n) {
+    return (int64_t)n->aux - 1;
+}
+/* Sets the lag, 0 to LOOM_MAX_LAG, of all groups that go on for ever; whether there are any. */
+bool loom_program_set_lag(loom_program *p, int64_t lag);
 const loom_function *loom_program_entry(const loom_program *p,
                                         const char *name); /* NULL name: `main`, or the only entry */
 
