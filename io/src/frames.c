@@ -1,6 +1,6 @@
-/* Raw frames: io/frames.h has the format. Bytes are gathered until a frame is whole; its columns are then appended to those
- * of the batch. A frame that is not whole is looked at again when as many bytes are there as it is known to need, which is
- * once a level. */
+/* Raw frames: io/frames.h has the format. Bytes are gathered until a frame is whole; its columns are then appended to
+ * those of the batch. A frame that is not whole is looked at again when as many bytes are there as it is known to need,
+ * which is once a level. */
 #include "io/frames.h"
 #include "common/buffer.h"
 #include <errno.h>
@@ -95,10 +95,9 @@ typedef struct cursor {
 } cursor;
 
 static loom_status *too_large(const loom_frames *f, const frame_column *c) {
-    return loom_status_note(
-        loom_error(LOOM_E_DATA, "%s: element %" PRId64 " has more than %" PRIu64 " bytes in '%s'", f->what,
-                   f->before + f->n, (uint64_t)LOOM_MAX_FRAME_BYTES, c->leaf.name),
-        "hint: each array in a frame has its length before it, an i64; frames may be out of step");
+    return loom_status_note(loom_error(LOOM_E_DATA, "%s: element %" PRId64 " has more than %" PRIu64 " bytes in '%s'",
+                                       f->what, f->before + f->n, (uint64_t)LOOM_MAX_FRAME_BYTES, c->leaf.name),
+                            "hint: each array in a frame has its length before it, an i64; frames may be out of step");
 }
 
 /* `count` items of `size` bytes; NULL where they are not there yet. */
@@ -147,8 +146,7 @@ static loom_status *scan_column(const loom_frames *f, frame_column *c, cursor *a
 
 /* Looks at a frame at the cursor; where all of it is there and `keep`, appends it. */
 static loom_status *scan_frame(loom_frames *f, cursor *at, bool keep) {
-    for (uint32_t i = 0; i < f->n_columns && !at->missing; i++)
-        LOOM_TRY(scan_column(f, &f->columns[i], at, keep));
+    for (uint32_t i = 0; i < f->n_columns && !at->missing; i++) LOOM_TRY(scan_column(f, &f->columns[i], at, keep));
     return NULL;
 }
 
@@ -256,9 +254,10 @@ loom_status *loom_frames_read(loom_frames *f, int milliseconds, size_t most, loo
         LOOM_TRY(wait_for_bytes(f, 0, &ready));
     }
     if (*end && f->raw.n) {
-        return loom_status_note(loom_error(LOOM_E_DATA, "%s ends inside element %" PRId64 ", after %zu bytes of it",
-                                           f->what, f->before + f->n, f->raw.n),
-                                "hint: a frame is an element: its scalars in order, each array with its length before it");
+        return loom_status_note(
+            loom_error(LOOM_E_DATA, "%s ends inside element %" PRId64 ", after %zu bytes of it", f->what,
+                       f->before + f->n, f->raw.n),
+            "hint: a frame is an element: its scalars in order, each array with its length before it");
     }
     return take_batch(f, elements);
 }
@@ -332,8 +331,7 @@ loom_status *loom_frames_write(const loom_value *elements, FILE *to) {
     written *w = loom_xcalloc(elements->n_leaves + 1, sizeof *w);
     bool ok = true;
     for (int64_t i = 0; i < n && ok; i++) {
-        for (uint32_t k = 0; k < elements->n_leaves && ok; k++)
-            ok = write_lists(&elements->leaves[k], 1, 1, &w[k], to);
+        for (uint32_t k = 0; k < elements->n_leaves && ok; k++) ok = write_lists(&elements->leaves[k], 1, 1, &w[k], to);
     }
     free(w);
     return ok ? NULL : loom_error_errno(LOOM_E_IO, errno, "cannot write frames");

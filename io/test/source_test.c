@@ -194,3 +194,31 @@ LOOM_TEST(source, blocks_cross_no_segment) {
     loom_value_unref(a);
     loom_value_unref(b);
 }
+
+LOOM_TEST(source, a_part_has_its_own_numbers) {
+    char *at = folder();
+    double u[6] = {0, 1, 2, 3, 4, 5}, freq[2] = {10, 20};
+    char *a = save(at, "u", LOOM_F64, 1, (int64_t[]){6}, u), *b = save(at, "freq", LOOM_F64, 1, (int64_t[]){2}, freq);
+    loom_npy_column columns[] = {{"u", a, NULL, false, LOOM_F64, 0}, {"freq", b, NULL, true, LOOM_F64, 1}};
+    loom_source *whole, *part;
+    LOOM_OK(loom_source_npy(columns, 2, &whole));
+    LOOM_FAILS(loom_source_part(whole, 4, 3, &part), LOOM_E_INTERNAL);
+    LOOM_OK(loom_source_part(whole, 2, 3, &part));
+    LOOM_CHECK_EQ_INT(part->n_elements, 3);
+    loom_value *value, *constants;
+    LOOM_OK(loom_source_read(part, 1, 2, &value));
+    LOOM_OK(loom_source_constants(part, 0, &constants));
+    LOOM_FAILS(loom_source_read(part, 2, 2, &value), LOOM_E_PROTOCOL);
+    LOOM_CHECK_NEAR(((const double *)value->leaves[0].data)[0], 3.0, 0);
+    LOOM_CHECK_NEAR(((const double *)constants->leaves[0].data)[1], 20.0, 0);
+    loom_value_unref(value);
+    loom_value_unref(constants);
+    loom_source_destroy(part);
+    LOOM_OK(loom_source_part(whole, 6, 0, &part)); /* nothing has a shape too */
+    LOOM_CHECK_EQ_INT(part->n_segments, 1);
+    loom_source_destroy(part);
+    loom_source_destroy(whole);
+    free(a);
+    free(b);
+    drop(at);
+}

@@ -1,9 +1,9 @@
 /* Runs of a program over a sequence that is not waited for: standard input as it comes, or a file through windows.
  *
- * The sequence is taken by stretches, each a job of its own: what stands before the windows. Elements are kept here while
- * their groups are open (held.h); groups that have closed are a job over their elements. A job's result is there once or
- * not at all, whoever dies, and groups are handed to jobs in order, each once; so results are there exactly once, in order.
- * One job runs at a time, on all workers. What is kept goes with this process, and with it the run.
+ * The sequence is taken by stretches, each a job of its own: what stands before the windows. Elements are kept here
+ * while their groups are open (held.h); groups that have closed are a job over their elements. A job's result is there
+ * once or not at all, whoever dies, and groups are handed to jobs in order, each once; so results are there exactly
+ * once, in order. One job runs at a time, on all workers. What is kept goes with this process, and with it the run.
  */
 #ifndef LOOM_CLI_ENDLESS_H
 #define LOOM_CLI_ENDLESS_H

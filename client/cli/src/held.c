@@ -1,5 +1,5 @@
-/* A list of stretches as they came. A stretch goes when none of its elements is open any more; one of which less than half
- * are open is copied without the others. */
+/* A list of stretches as they came. A stretch goes when none of its elements is open any more; one of which less than
+ * half are open is copied without the others. */
 #include "held.h"
 #include "common/buffer.h"
 #include <inttypes.h>

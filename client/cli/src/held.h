@@ -1,5 +1,5 @@
-/* Elements whose groups are open: what `group_seq forever` keeps of an endless sequence. Memory is what the open elements
- * take, twice that at most, beside a stretch just added. Threads: one at a time. */
+/* Elements whose groups are open: what `group_seq forever` keeps of an endless sequence. Memory is what the open
+ * elements take, twice that at most, beside a stretch just added. Threads: one at a time. */
 #ifndef LOOM_CLI_HELD_H
 #define LOOM_CLI_HELD_H
 
@@ -14,8 +14,8 @@ void cli_held_free(cli_held *held); /* NULL is fine */
  * compiler/stage/endless.h gives it; each goes through `windows`. An element that is an error is in none of the counts,
  * and those before it are. */
 LOOM_MUST_USE loom_status *cli_held_add(cli_held *held, loom_value *stretch, loom_windows *windows);
-/* The elements of groups [from, to), in order, each once, with the least group that was open to it as the last leaf: what
- * `finish` takes. Maybe none; but something must have been added, which tells their shape. */
+/* The elements of groups [from, to), in order, each once, with the least group that was open to it as the last leaf:
+ * what `finish` takes. Maybe none; but something must have been added, which tells their shape. */
 LOOM_MUST_USE loom_status *cli_held_pick(const cli_held *held, int64_t from, int64_t to, loom_value **elements);
 /* Groups before this one are out: elements without later ones are dropped. */
 LOOM_MUST_USE loom_status *cli_held_drop(cli_held *held, int64_t before);

@@ -41,8 +41,8 @@ typedef struct evaluation {
     uint64_t work_limit;
     uint64_t steps;
     loom_window_counts windows; /* of all groups that go on for ever */
-    uint64_t random;        /* state of the generator for splits; 0: none */
-    int64_t path[MAX_PATH]; /* indices of elements that an error came from, innermost first */
+    uint64_t random;            /* state of the generator for splits; 0: none */
+    int64_t path[MAX_PATH];     /* indices of elements that an error came from, innermost first */
     uint32_t n_path;
     bool path_in_stream; /* the outermost of them counts elements of a stream */
     char *strip_memory;  /* lanes of a strip: bodies run by strips hold no others, so one is enough */

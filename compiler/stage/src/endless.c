@@ -1,14 +1,14 @@
 /* Programs over endless sequences: compiler/stage/endless.h has the rewriting rules.
  *
- * A sequence made of the endless one has a *root*: the node that decides how many elements it has, which is the parameter,
- * a filter or the windows. Sequences of one root have their elements at the same places, in every stretch, so they can be
- * visited together; those of different roots cannot. Positions (enumerate_seq) are known where the root is the parameter or
- * the windows: elements and groups are counted.
+ * A sequence made of the endless one has a *root*: the node that decides how many elements it has, which is the
+ * parameter, a filter or the windows. Sequences of one root have their elements at the same places, in every stretch,
+ * so they can be visited together; those of different roots cannot. Positions (enumerate_seq) are known where the root
+ * is the parameter or the windows: elements and groups are counted.
  *
  * Worked example: main (s: seq f64) = map_seq (* 2) (group_seq forever keys s body)
  *   prepare s at = map_seq (\x -> (x, keys x)) s
- *   finish s at  = map_seq (* 2) (group_seq at[1] (\(x, open) -> map (\k -> if k < open then -1 else k - at[0]) (keys x))
- *                                 s (\k ys -> body (at[0] + k) (map_seq (.0) ys)))
+ *   finish s at  = map_seq (* 2) (group_seq at[1] (\(x, open) -> map (\k -> if k < open then -1 else k - at[0]) (keys
+ * x)) s (\k ys -> body (at[0] + k) (map_seq (.0) ys)))
  */
 #include "compiler/stage/endless.h"
 #include "compiler/ir/prim.h"
@@ -57,9 +57,10 @@ static loom_status *visit_together(cutter *c, loom_node_id n) {
     loom_node_id root = c->root[loom_operand(c->p, node, 0)];
     for (uint32_t i = 1; i < node->n_operands; i++) {
         if (c->root[loom_operand(c->p, node, i)] == root) continue;
-        return refuse(c, n, "visits an endless sequence together with one that need not be as long",
-                      "both are to be made of the endless sequence, by map_seq and zip_with_seq from the same filter_seq "
-                      "or group_seq on");
+        return refuse(
+            c, n, "visits an endless sequence together with one that need not be as long",
+            "both are to be made of the endless sequence, by map_seq and zip_with_seq from the same filter_seq "
+            "or group_seq on");
     }
     c->root[n] = root;
     return NULL;
@@ -95,9 +96,10 @@ static loom_status *look_at(cutter *c, loom_node_id n) {
     case LOOM_OP_SEQ_GROUP: return open_windows(c, n);
     default: break;
     }
-    return refuse(c, n, "reads an endless sequence to its end, which does not come",
-                  "windows have ends: `group_seq forever keys s (\\k ys -> ...)`; what ends can be saved to a file and given "
-                  "as that");
+    return refuse(
+        c, n, "reads an endless sequence to its end, which does not come",
+        "windows have ends: `group_seq forever keys s (\\k ys -> ...)`; what ends can be saved to a file and given "
+        "as that");
 }
 
 static loom_status *analyse(cutter *c) {
@@ -176,7 +178,8 @@ static loom_body_id window_keys(cutter *c, const loom_node *n, loom_type_id elem
     loom_node_id k = loom_build_param(c->to, each, 0);
     loom_node_id choice[3] = {normalise_prim(c->to, LOOM_PRIM_LT, k, open, span), loom_build_i64(c->to, -1, span),
                               normalise_prim(c->to, LOOM_PRIM_SUB, k, from, span)};
-    loom_build_close(c->to, each, loom_build_node(c->to, LOOM_OP_PRIM, LOOM_PRIM_SELECT, i64, choice, 3, NULL, 0, 0, span));
+    loom_build_close(c->to, each,
+                     loom_build_node(c->to, LOOM_OP_PRIM, LOOM_PRIM_SELECT, i64, choice, 3, NULL, 0, 0, span));
     loom_build_close(c->to, body, build(c, LOOM_OP_MAP, loom_type_array(c->to, i64), &keys, 1, &each, 0, span));
     return body;
 }

@@ -76,7 +76,10 @@ loom_node_id normalise_node(normaliser *z, loom_node_id n) {
     const loom_program *p = z->from;
     const loom_node *node = &p->nodes[n];
     if (loom_group_is_forever(node))
-        return normalise_refuse(z, node, "groups that go on for ever are no stage, and here no windows either");
+        return normalise_refuse(
+            z, node,
+            "`forever` goes by stretches of a stream only where the entry gives out what is made of its groups; here "
+            "late elements are left out and not counted");
     if (node->op == LOOM_OP_SEQ_GROUP) {
         bool failed = false;
         if (z->memory && normalise_batches(z, n, &failed)) return failed ? LOOM_NONE : z->map[n];

@@ -208,6 +208,16 @@ LOOM_TEST(syntax_evaluate, sequences) {
     check_fails("entry main = chain_seq 1 (\\state x -> state +\n  6 / x) (rows [1, 0, 2])", 2);
     IS("from_seq (group_seq 3 (\\x -> [x, x + 1]) (rows [0, 1, 1]) (\\k ys -> k * 10 + fold_seq (+) 0 ys))",
        "[0, 12, 22]");
+    /* 2 closes 0 and 1, before the last element comes; group 1 is empty */
+    IS("from_seq (group_seq forever (\\(k, _) -> [k]) (rows [(0, 1), (2, 5), (2, 6), (0, 9)]) (\\k ys -> (k, fold_seq "
+       "(+) "
+       "0 (map_seq (.1) ys))))",
+       "[(0, 1), (1, 0), (2, 11)]");
+    IS("from_seq (group_seq forever (\\k -> [k, k + 1]) (rows [1, 1, -7]) (\\k ys -> fold_seq (+) 0 ys))", "[0, 1, 2]");
+    IS("from_seq (group_seq forever (\\k -> [k]) (rows (take 0 [1])) (\\k ys -> k))", "take 0 [1]");
+    check_true("def counted n s = group_seq n (\\x -> [x]) s (\\k ys -> fold_seq (+) 0 ys)\n"
+               "entry main = from_seq (counted forever (rows [1, 1])) == from_seq (counted 2 (rows [1, 1]))");
+    check_fails("entry main = from_seq (group_seq forever (\\k -> [k * 1048576])\n (rows [1]) (\\k ys -> k))", 1);
     check_true("def total s = fold_seq (+) 0 s\nentry main = total (rows [1, 2]) == 3 && total (rows [1.5]) == 1.5");
 }
 

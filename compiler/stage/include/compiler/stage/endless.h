@@ -1,9 +1,9 @@
 /* A program over an endless sequence, as programs over stretches of it.
  *
- * An endless sequence is never whole, so only what needs a stretch of it at a time can be made of it: its elements one by
- * one (map_seq, zip_with_seq, filter_seq, enumerate_seq), and windows, `group_seq forever`, once, the results of which are
- * elements again. All else that reads it, a consumer without windows above all, is refused here, before anything runs.
- * Other parameters, other sequences among them, are whole for every stretch.
+ * An endless sequence is never whole, so only what needs a stretch of it at a time can be made of it: its elements one
+ * by one (map_seq, zip_with_seq, filter_seq, enumerate_seq), and windows, `group_seq forever`, once, the results of
+ * which are elements again. All else that reads it, a consumer without windows above all, is refused here, before
+ * anything runs. Other parameters, other sequences among them, are whole for every stretch.
  *
  * With s the endless parameter, elements of type a:
  *
@@ -14,8 +14,9 @@
  *                                                            elements with the least group that was open to each
  *   without windows only prepare, whose result is seq b.
  *
- * Who calls them keeps elements as long as their groups are open (compiler/ir/windows.h) and needs to know nothing of the
- * program. `at` is an array, since known scalars are compiled in. Cost: linear. Papers: 002 section 3, an endless input.
+ * Who calls them keeps elements as long as their groups are open (compiler/ir/windows.h) and needs to know nothing of
+ * the program. `at` is an array, since known scalars are compiled in. Cost: linear. Papers: 002 section 3, an endless
+ * input.
  */
 #ifndef LOOM_COMPILER_STAGE_ENDLESS_H
 #define LOOM_COMPILER_STAGE_ENDLESS_H
