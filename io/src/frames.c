@@ -3,6 +3,7 @@
  * which is once a level. */
 #include "io/frames.h"
 #include "common/buffer.h"
+#include "common/clock.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -242,16 +243,21 @@ static loom_status *read_some(loom_frames *f, size_t *n) {
     return append(&f->raw, room, *n);
 }
 
-loom_status *loom_frames_read(loom_frames *f, int milliseconds, size_t most, loom_value **elements, bool *end) {
+/* Bytes that come one after the other, as from a program that writes them in pieces, are not further apart. */
+#define GAP_MS 10
+
+loom_status *loom_frames_read(loom_frames *f, int milliseconds, double gather, size_t most, loom_value **elements,
+                              bool *end) {
     bool ready;
     *end = false;
     LOOM_TRY(wait_for_bytes(f, milliseconds, &ready));
+    double until = loom_seconds() + gather;
     for (size_t all = 0, n; ready && all < most; all += n) {
         LOOM_TRY(read_some(f, &n));
         *end = n == 0;
         if (*end) break;
         LOOM_TRY(scan_all(f));
-        LOOM_TRY(wait_for_bytes(f, 0, &ready));
+        LOOM_TRY(wait_for_bytes(f, loom_seconds() < until ? GAP_MS : 0, &ready));
     }
     if (*end && f->raw.n) {
         return loom_status_note(
@@ -274,7 +280,7 @@ static loom_status *read_batches(loom_frames *f, loom_status *(*cancelled)(void)
     for (bool end = false; !end;) {
         loom_value *batch;
         LOOM_TRY(cancelled());
-        LOOM_TRY(loom_frames_read(f, WAIT_MS, SIZE_MAX, &batch, &end));
+        LOOM_TRY(loom_frames_read(f, WAIT_MS, 1, SIZE_MAX, &batch, &end));
         if (!batch) continue;
         if (b->n == b->capacity) {
             b->capacity = b->capacity ? 2 * b->capacity : 16;

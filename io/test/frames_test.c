@@ -98,13 +98,13 @@ LOOM_TEST(io_frames, pieces_of_every_size) {
         for (size_t at = 0; at < frames.length; at += piece) {
             size_t some = frames.length - at < piece ? frames.length - at : piece;
             send_bytes(&r, frames.data + at, some);
-            LOOM_OK(loom_frames_read(r.frames, 0, SIZE_MAX, &parts[n], &end));
+            LOOM_OK(loom_frames_read(r.frames, 0, 0, SIZE_MAX, &parts[n], &end));
             n += parts[n] != NULL;
             LOOM_CHECK(!end && n <= ELEMENTS);
         }
         hang_up(&r);
         loom_value *none;
-        LOOM_OK(loom_frames_read(r.frames, 0, SIZE_MAX, &none, &end));
+        LOOM_OK(loom_frames_read(r.frames, 0, 0, SIZE_MAX, &none, &end));
         LOOM_CHECK(end && !none);
         LOOM_OK(loom_value_concat(parts, n, &all));
         for (size_t i = 0; i < n; i++) loom_value_unref(parts[i]);
@@ -157,7 +157,7 @@ static void refuses(const int64_t *numbers, size_t n, const char *part) {
     send_bytes(&r, (const char *)numbers, n * sizeof *numbers);
     loom_value *value;
     bool end;
-    loom_status *status = loom_frames_read(r.frames, 0, SIZE_MAX, &value, &end);
+    loom_status *status = loom_frames_read(r.frames, 0, 0, SIZE_MAX, &value, &end);
     LOOM_CHECK_HAS(loom_status_message(status), part);
     loom_status_free(status);
     close_pipe(&r);

@@ -1,5 +1,6 @@
 #include "endless.h"
 #include "common/buffer.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "compiler/stage/endless.h"
 #include "held.h"
@@ -9,11 +10,11 @@
 
 /* Bytes of a stretch, about: what comes meanwhile waits in the pipe. Few enough that a slow program gives results soon,
  * enough that a job is worth its overhead. */
-#define STRETCH_BYTES ((size_t)4 << 20)
+#define STRETCH_BYTES ((size_t)16 << 20)
 /* How long to wait for input between two looks at whether the run was interrupted. */
 #define WAIT_MS 100
 /* Groups of one job: each has its accumulators in memory there. Halved where they do not fit. */
-#define MOST_GROUPS 4096
+#define MOST_GROUPS ((int64_t)1 << 16)
 
 /* A program as jobs take it. */
 typedef struct encoded {
@@ -227,12 +228,16 @@ static loom_status *deliver_at_once(live *l, loom_value *elements) {
     return loom_stream_flush(stdout, "standard output");
 }
 
+/* A stretch is gathered for as long as the one before was worked on, so that none is behind for longer than twice that.
+ */
 static loom_status *take_input(live *l) {
+    double worked = 0;
     for (bool last = false; !last;) {
         loom_value *elements;
         if (loom_session_interrupted(l->session)) return loom_error(LOOM_E_CANCELLED, "interrupted");
-        LOOM_TRY(loom_frames_read(l->r->binding->frames, WAIT_MS, STRETCH_BYTES, &elements, &last));
+        LOOM_TRY(loom_frames_read(l->r->binding->frames, WAIT_MS, worked, STRETCH_BYTES, &elements, &last));
         if (!elements) continue;
+        double before = loom_seconds();
         loom_source *source;
         loom_status *status = loom_source_value(elements, &source);
         if (!status) {
@@ -241,6 +246,7 @@ static loom_status *take_input(live *l) {
         }
         loom_value_unref(elements);
         LOOM_TRY(status);
+        worked = loom_seconds() - before;
     }
     return l->programs.finish ? close_groups(l, loom_windows_total(&l->windows)) : NULL;
 }
@@ -299,7 +305,7 @@ static loom_status *stretch_elements(loom_source *whole, int64_t *n) {
     for (uint32_t i = 0; i < value->n_leaves; i++)
         bytes += (uint64_t)value->leaves[i].n_data * loom_dtype_size(value->leaves[i].dtype);
     loom_value_unref(value);
-    *n = (int64_t)(16 * STRETCH_BYTES / bytes) * (some ? some : 1);
+    *n = (int64_t)(STRETCH_BYTES / bytes) * (some ? some : 1);
     if (*n < 1) *n = 1;
     return NULL;
 }

@@ -28,11 +28,11 @@ typedef struct loom_frames loom_frames;
 LOOM_MUST_USE loom_status *loom_frames_open(int fd, const char *what, const loom_frame_leaf *leaves, uint32_t n_leaves,
                                             loom_frames **frames);
 void loom_frames_close(loom_frames *frames); /* NULL is fine; `fd` stays open */
-/* Waits up to `milliseconds` for bytes and takes what is there, up to about `most` bytes: whole elements become
- * *elements, NULL where there are none yet. *end: the input has ended, and these were the last. An input that ends
- * inside a frame is LOOM_E_DATA. */
-LOOM_MUST_USE loom_status *loom_frames_read(loom_frames *frames, int milliseconds, size_t most, loom_value **elements,
-                                            bool *end);
+/* Waits up to `milliseconds` for bytes and takes what is there, and what comes close behind within `gather` seconds, up
+ * to about `most` bytes: whole elements become *elements, NULL where there are none yet. *end: the input has ended, and
+ * these were the last. An input that ends inside a frame is LOOM_E_DATA. */
+LOOM_MUST_USE loom_status *loom_frames_read(loom_frames *frames, int milliseconds, double gather, size_t most,
+                                            loom_value **elements, bool *end);
 /* All up to the end of the input, as one value, of no elements maybe. `cancelled` is asked now and then. */
 LOOM_MUST_USE loom_status *loom_frames_read_all(loom_frames *frames, loom_status *(*cancelled)(void),
                                                 loom_value **elements);
