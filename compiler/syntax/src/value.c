@@ -100,13 +100,6 @@ syn_decl *loom_syn_top_level(const syn_elab *e, const syn_name *name) {
 
 /* ---- names that are not there ---- */
 
-/* What a later version will have, and what does its work. */
-static const struct {
-    const char *name, *way;
-} unavailable[] = {
-    {"forever", "give a number of groups"},
-};
-
 /* What other languages call it. */
 static const struct {
     const char *name, *here;
@@ -174,13 +167,6 @@ static const char *similar_name(syn_elab *e, syn_env *env, const syn_name *name)
 }
 
 static syn_value *unknown_name(syn_elab *e, const syn_name *name, syn_env *env, loom_span span) {
-    for (size_t i = 0; i < sizeof unavailable / sizeof *unavailable; i++) {
-        if (strcmp(name->text, unavailable[i].name) == 0) {
-            loom_syn_error(e, LOOM_W_UNAVAILABLE, span, unavailable[i].way, "`%s` is not available in this version",
-                           name->text);
-            return loom_syn_node_value(e, loom_syn_poison(e, span));
-        }
-    }
     /* What the lexer put in place of what it complained about. */
     if (loom_syn_is_stand_in(name)) return loom_syn_node_value(e, loom_syn_poison(e, span));
     const char *hint = foreign_hint(name);

@@ -365,17 +365,17 @@
       "groups, or to none.", \
       "entry main (s: seq i64) : seq i64 = group_seq 3 (\\x -> x % 3) s (\\k ys -> fold_seq (+) 0 ys)\n", \
       "entry main (s: seq i64) : seq i64 = group_seq 3 (\\x -> [x % 3]) s (\\k ys -> fold_seq (+) 0 ys)\n") \
-    X(FOREVER_AS_VALUE, 509, TYPE, "`forever` as a value", \
-      "`forever` stands for the number of groups of `group_seq` where that ends with the sequence. It is no number: it " \
-      "cannot be computed with, and `group_map_seq` takes none.", \
-      "entry main (s: seq i64) : seq i64 = group_seq (forever - 1) (\\x -> [x]) s (\\k ys -> fold_seq (+) 0 ys)\n", \
-      "entry main (s: seq i64) : seq i64 = group_seq forever (\\x -> [x]) s (\\k ys -> fold_seq (+) 0 ys)\n") \
     X(GROUP_RESULT, 508, TYPE, "a group's result that cannot be combined", \
       "`group_map_seq` makes a value of each element of a group, by `map_seq` and `zip_with_seq` alone, with the type of " \
       "the neutral element; the values that an element has in its groups are combined.", \
       "entry main (s: seq i64) : seq i64 = group_map_seq 3 (\\x -> [x % 3]) (+) 0 s (\\k ys -> filter_seq (> k) ys)\n", \
       "entry main (s: seq i64) : seq i64 = group_map_seq 3 (\\x -> [x % 3]) (+) 0 s (\\k ys -> map_seq (+ k) ys)\n") \
     /* ---- sizes ---- */ \
+    X(FOREVER_AS_VALUE, 509, TYPE, "`forever` as a value", \
+      "`forever` stands for the number of groups of `group_seq` where that ends with the sequence. It is no number: it " \
+      "cannot be computed with, and `group_map_seq` takes none.", \
+      "entry main (s: seq i64) : seq i64 = group_seq (forever - 1) (\\x -> [x]) s (\\k ys -> fold_seq (+) 0 ys)\n", \
+      "entry main (s: seq i64) : seq i64 = group_seq forever (\\x -> [x]) s (\\k ys -> fold_seq (+) 0 ys)\n") \
     X(SIZE_FORM, 601, TYPE, "a size that is not one", \
       "A size in a type is a name, a number of at most 63 bits, or + - * of those, and its names are of type i64.", \
       "entry main [n] (xs: [n]f64) : [n / 2]f64 = take (n / 2) xs\n", \
