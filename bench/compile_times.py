@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests/lib"))
 import growing
 
 
-# Programs that are read together with others.
+# Programs that are read behind others.
 TOGETHER = {"aterm": ["image"], "predict": ["image"]}
 
 
@@ -80,7 +80,7 @@ def milliseconds(seconds):
 def example(a, given, compiler, path, entry):
     name = os.path.splitext(os.path.basename(path))[0]
     only = len(entries(path)) == 1
-    files = [path] + [os.path.join(os.path.dirname(path), f + ".weft") for f in TOGETHER.get(name, [])]
+    files = [os.path.join(os.path.dirname(path), f + ".weft") for f in TOGETHER.get(name, [])] + [path]
     words = files + ([] if only else ["--entry", entry])
     seconds, remark = compiler.seconds(words)
     line = "%-30s %5d nodes %5d operations   processor %s" % (name if only else name + "/" + entry, compiler.nodes(words), compiler.operations(words), milliseconds(seconds))
