@@ -13,6 +13,10 @@ sys.path.insert(0, os.path.join(ROOT, "tests/lib"))
 import growing
 
 
+# Programs that are read behind others.
+TOGETHER = {"aterm": ["image"], "predict": ["image"]}
+
+
 def inputs():
     """Of each entry whose inputs files can hold: what is given, as in tests/lib/example_case.py, and scalars."""
     r = np.random.default_rng(3)
@@ -76,7 +80,8 @@ def milliseconds(seconds):
 def example(a, given, compiler, path, entry):
     name = os.path.splitext(os.path.basename(path))[0]
     only = len(entries(path)) == 1
-    words = [path] if only else [path, "--entry", entry]
+    files = [os.path.join(os.path.dirname(path), f + ".weft") for f in TOGETHER.get(name, [])] + [path]
+    words = files + ([] if only else ["--entry", entry])
     seconds, remark = compiler.seconds(words)
     line = "%-30s %5d nodes %5d operations   processor %s" % (name if only else name + "/" + entry, compiler.nodes(words), compiler.operations(words), milliseconds(seconds))
     known = given.get(name if only else name + "/" + entry)
