@@ -86,7 +86,7 @@ static loom_lexpr_id load_at(vec *v, loom_lvalue_id id, const source *sources, l
         e.site = site;
     } else if (range == ANY_RANGE) {
         e.mode = LOOM_LOAD_DEFAULT;
-        args[n++] = vec_x_int(v, 0);
+        args[n++] = vec_x_const(v, value->dtype, vec_zero_scalar());
     }
     return loom_lifted_expr(v->l, e, args, n);
 }
@@ -159,19 +159,23 @@ loom_lexpr_id vec_default_load(vec *v, loom_lexpr_id id, loom_lexpr_id otherwise
     loom_lexpr_id args[MAX_LEVELS + 1];
     loom_lexpr load = v->l->exprs[id];
     assert(load.kind == LOOM_LX_LOAD && id + 1 == v->l->n_exprs);
-    for (uint32_t i = 0; i < load.n_args; i++) args[i] = loom_lifted_arg(v->l, &load, i);
-    args[load.n_args] = otherwise;
+    uint32_t n = load.n_args - (load.mode == LOOM_LOAD_DEFAULT);
+    for (uint32_t i = 0; i < n; i++) args[i] = loom_lifted_arg(v->l, &load, i);
+    args[n] = otherwise;
     load.mode = LOOM_LOAD_DEFAULT;
     load.site = LOOM_NONE;
     v->l->n_exprs = id; /* taken back: nothing refers to it */
-    return loom_lifted_expr(v->l, load, args, load.n_args + 1);
+    return loom_lifted_expr(v->l, load, args, n + 1);
 }
 
 bool vec_load_or_const(vec *v, const leaf *x, loom_scalar otherwise, loom_lexpr_id *e) {
     loom_lexpr_id fallback = vec_x_const(v, x->dtype, otherwise);
     if (!vec_to_expr(v, x, e)) return false;
     const loom_lexpr *load = &v->l->exprs[*e];
-    if (load->kind == LOOM_LX_LOAD && load->mode == LOOM_LOAD_CHECKED) *e = vec_default_load(v, *e, fallback);
+    if (load->kind != LOOM_LX_LOAD) return true;
+    /* A load of this leaf, not one that some expression has made: see load_at. */
+    bool without = x->kind == LEAF_VALUE && load->mode == LOOM_LOAD_DEFAULT;
+    if (load->mode == LOOM_LOAD_CHECKED || without) *e = vec_default_load(v, *e, fallback);
     return true;
 }
 
