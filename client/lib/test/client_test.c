@@ -151,9 +151,8 @@ static void give(fixture *f, int kind, const char *text) {
 }
 
 static loom_status *bind(fixture *f) {
-    loom_client_given given = {.arguments = {f->texts[0], f->n[0]},
-                               .streams = {f->texts[1], f->n[1]},
-                               .constants = {f->texts[2], f->n[2]}};
+    loom_client_given given = {
+        .arguments = {f->texts[0], f->n[0]}, .streams = {f->texts[1], f->n[1]}, .constants = {f->texts[2], f->n[2]}};
     return loom_client_bind(f->program->program, f->function, &given, &f->binding);
 }
 

@@ -56,8 +56,8 @@ loom_status *loom_interp_call(const loom_program *program, uint32_t f, loom_valu
     heap_init(&ev.heap, ev.options->memory_limit);
     loom_status *status = guarded(&ev, &program->functions[f], arguments, result);
     if (counters)
-        *counters = (loom_interp_counters){ev.work + 2 * ev.counter_turns, ev.heap.moved, ev.heap.lists, ev.steps,
-                                           ev.heap.peak, ev.windows};
+        *counters = (loom_interp_counters){
+            ev.work + 2 * ev.counter_turns, ev.heap.moved, ev.heap.lists, ev.steps, ev.heap.peak, ev.windows};
     heap_free(&ev.heap);
     loom_arena_destroy(ev.scratch);
     loom_arena_destroy(ev.arena);

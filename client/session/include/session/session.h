@@ -87,7 +87,7 @@ typedef struct loom_job_description {
     int64_t block;   /* elements in a block; 0: chosen by size. Blocks are at most LOOM_MAX_BLOCK_BYTES */
     bool debug;      /* compiler checks its IRs after every pass */
     bool count_work; /* compiled code counts what it does */
-    uint32_t force; /* LOOM_FORCE_* (compiler/ir/force.h): what tests choose in place of the compiler */
+    uint32_t force;  /* LOOM_FORCE_* (compiler/ir/force.h): what tests choose in place of the compiler */
     /* Called from wait about four times a second and at the end of each stage; NULL: no. */
     void (*progress)(void *context, const loom_job_progress *progress);
     /* Where the result is a stream: called from wait with the elements (outermost level) as they come, in stream order,

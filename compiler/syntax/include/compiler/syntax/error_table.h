@@ -2,11 +2,13 @@
  *
  * NAME is what the front end's code calls it (LOOM_W_NAME), W<number> what users see; a number never gets another
  * meaning, and one that is no longer used is not given again. class is the loom_code of a program that has it: SYNTAX,
- * TYPE, LIMIT, RUNTIME (found when it runs: compiler/ir/trap.h has the numbers), or OK for a warning. wrong has this error and no other, right is what one writes instead: a test holds
- * both to it. Where wrong is NULL the shortest text that causes it is too long to show (limits), or there is none.
+ * TYPE, LIMIT, RUNTIME (found when it runs: compiler/ir/trap.h has the numbers), or OK for a warning. wrong has this
+ * error and no other, right is what one writes instead: a test holds both to it. Where wrong is NULL the shortest text
+ * that causes it is too long to show (limits), or there is none.
  *
  * Hundreds: 1 characters, 2 grammar, 3 names, 4 types, 5 sequences, 6 sizes, 7 match, 8 stencils and permutes, 9
- * limits, 10 programs that run. Included where LOOM_WEFT_ERRORS is expanded (errors.h, errors.c); no other file has a list of errors.
+ * limits, 10 programs that run. Included where LOOM_WEFT_ERRORS is expanded (errors.h, errors.c); no other file has a
+ * list of errors.
  */
 #ifndef LOOM_COMPILER_SYNTAX_ERROR_TABLE_H
 #define LOOM_COMPILER_SYNTAX_ERROR_TABLE_H
@@ -127,10 +129,6 @@
       "files: all that are given to one command are read as one text, in this order.", \
       "import \"lib/sums\"\nentry main (xs: []f64) = sum xs\n", \
       "entry main (xs: []f64) = sum xs\n") \
-    X(UNAVAILABLE, 219, SYNTAX, "a part of the language that this version does not have", \
-      "The name belongs to the language, but this version cannot do it. docs/language.md lists what is missing, the hint " \
-      "tells what to write meanwhile.", \
-      NULL, NULL) \
     /* ---- names ---- */ \
     X(UNKNOWN_NAME, 301, TYPE, "a name that is not known", \
       "The name is neither bound around this place, nor defined before it, nor an operation. A `def` sees only what is " \
