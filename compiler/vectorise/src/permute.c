@@ -69,7 +69,12 @@ static bool at_point(vec *v, const space *s, leaf x, loom_lexpr_id *e) {
     uint32_t k = 0;
     for (; x.n_own && (k < s->n_units || !s->loose); k++) x = vec_bind_level(v, &x, s->depth + k);
     if (!x.n_own) return vec_to_expr(v, &x, e);
-    for (; x.n_own; k++) x = vec_drop_own(v, &x, (index_step){vec_x_axis(v, s->depth + k), true, LOOM_NONE});
+    for (; x.n_own; k++) {
+        val whole = {1, &x}, element;
+        if (!vec_pull(v, NULL, &whole, (index_step){vec_x_axis(v, s->depth + k), true, LOOM_NONE}, &element))
+            return false;
+        x = element.at[0];
+    }
     return vec_load_or_const(v, &x, vec_zero_scalar(), e);
 }
 

@@ -39,33 +39,12 @@ static loom_status *bind_constant(loom_run *run, uint32_t buffer) {
     return loom_engine_bind(run->engine, buffer, leaf, 0, -1);
 }
 
-/* Lengths come before what has them, outer ones first; among equals, buffers that INPUT extents refer to come before
- * others. */
-static uint32_t turn_of(const loom_plan *plan, uint32_t b) {
-    uint32_t level = plan->buffers[b].lengths_of ? plan->buffers[b].lengths_of : LOOM_MAX_DEPTH;
-    for (uint32_t e = 0; e < plan->n_extents; e++) {
-        if (plan->extents[e].kind == LOOM_EXTENT_INPUT && plan->extents[e].buffer == b) return 2 * level;
-    }
-    return 2 * level + 1;
-}
-
-static bool any_in_turn(const loom_plan *plan, uint32_t turn) {
-    if (turn >= 2 * LOOM_MAX_DEPTH) return true;
-    for (uint32_t b = 0; b < plan->n_buffers; b++) {
-        if (plan->buffers[b].lengths_of == turn / 2) return true;
-    }
-    return false;
-}
-
 loom_status *loom_run_bind_fixed(loom_run *run) {
-    const loom_plan *plan = run->engine->plan;
-    for (uint32_t turn = 2; turn < 2 * LOOM_MAX_DEPTH + 2; turn++) {
-        if (!any_in_turn(plan, turn)) continue;
-        for (uint32_t b = 0; b < plan->n_buffers; b++) {
-            bool input = plan->buffers[b].storage == LOOM_STORE_INPUT;
-            if ((!input && plan->buffers[b].storage != LOOM_STORE_CONSTANT) || turn_of(plan, b) != turn) continue;
-            LOOM_TRY(input ? bind_input(run, b) : bind_constant(run, b));
-        }
+    const loom_engine *engine = run->engine;
+    for (uint32_t i = 0; i < engine->n_bound; i++) {
+        loom_storage storage = engine->plan->buffers[engine->bound[i]].storage;
+        if (storage == LOOM_STORE_INPUT) LOOM_TRY(bind_input(run, engine->bound[i]));
+        if (storage == LOOM_STORE_CONSTANT) LOOM_TRY(bind_constant(run, engine->bound[i]));
     }
     return NULL;
 }
@@ -86,13 +65,10 @@ static loom_status *bind_column(loom_run *run, uint32_t buffer, loom_value *cons
 }
 
 static loom_status *bind_columns(loom_run *run, loom_value *const *streams, int64_t from, int64_t count) {
-    const loom_plan *plan = run->engine->plan;
-    for (uint32_t turn = 2; turn < 2 * LOOM_MAX_DEPTH + 2; turn++) {
-        if (!any_in_turn(plan, turn)) continue;
-        for (uint32_t b = 0; b < plan->n_buffers; b++) {
-            if (plan->buffers[b].storage != LOOM_STORE_COLUMN || turn_of(plan, b) != turn) continue;
-            LOOM_TRY(bind_column(run, b, streams, from, count));
-        }
+    const loom_engine *engine = run->engine;
+    for (uint32_t i = 0; i < engine->n_bound; i++) {
+        if (engine->plan->buffers[engine->bound[i]].storage != LOOM_STORE_COLUMN) continue;
+        LOOM_TRY(bind_column(run, engine->bound[i], streams, from, count));
     }
     return NULL;
 }

@@ -73,6 +73,35 @@ static void set_up_times(loom_engine *engine) {
     }
 }
 
+/* ---- the order of binding ---- */
+
+/* What tells an extent is bound before whoever has it: lengths before what is in their rows, so by the number of levels
+ * whose rows may differ; among equals those first that INPUT extents refer to. */
+static void set_up_bound(loom_engine *engine) {
+    const loom_plan *plan = engine->plan;
+    uint8_t *turn = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *turn);
+    for (uint32_t b = 0; b < plan->n_buffers; b++) {
+        const loom_plan_buffer *buffer = &plan->buffers[b];
+        turn[b] = 1;
+        for (uint32_t k = 0; k < buffer->n_extents; k++) {
+            turn[b] = (uint8_t)(turn[b] + 2 * (plan->extents[buffer->extents[k]].kind == LOOM_EXTENT_SEGMENTED));
+        }
+    }
+    for (uint32_t e = 0; e < plan->n_extents; e++) {
+        if (plan->extents[e].kind == LOOM_EXTENT_INPUT) turn[plan->extents[e].buffer] &= 0xfe;
+    }
+    engine->bound = loom_xcalloc((size_t)plan->n_buffers + 1, sizeof *engine->bound);
+    uint8_t last = 0;
+    for (uint32_t b = 0; b < plan->n_buffers; b++) last = turn[b] > last ? turn[b] : last;
+    for (uint8_t t = 0; t <= last; t++) {
+        for (uint32_t b = 0; b < plan->n_buffers; b++) {
+            bool comes = plan->buffers[b].storage <= LOOM_STORE_CONSTANT;
+            if (comes && turn[b] == t) engine->bound[engine->n_bound++] = b;
+        }
+    }
+    free(turn);
+}
+
 loom_status *loom_engine_create(loom_executor *executor, const loom_plan *plan, const void *object, size_t length,
                                 loom_engine **engine) {
     loom_engine *made = loom_xcalloc(1, sizeof *made);
@@ -89,6 +118,7 @@ loom_status *loom_engine_create(loom_executor *executor, const loom_plan *plan, 
     made->ffts_stale = true;
     made->first = aligned_small(ALIGNMENT, sizeof *made->first);
     set_up_extents(made);
+    set_up_bound(made);
     set_up_threads(made);
     set_up_times(made);
     for (uint32_t b = 0; b < plan->n_buffers; b++) {
@@ -113,6 +143,7 @@ void loom_engine_destroy(loom_engine *engine) {
     free(engine->kernels);
     free(engine->ffts);
     free(engine->extents);
+    free(engine->bound);
     free(engine->scalar_extents);
     free(engine->data);
     free(engine->blocks);

@@ -49,12 +49,13 @@ typedef struct loom_engine {
     bool ffts_stale;
     int64_t *extents;
     uint32_t n_scalar_extents, *scalar_extents;
-    void **data;         /* by buffer: what kernels see; NULL where there is none now */
-    loom_block *blocks;  /* by buffer: storage owned by the engine; data may be borrowed instead */
-    uint64_t *filled;    /* by buffer: bytes that were appended */
-    bool *of_chunk;      /* by buffer: storage was allocated by an action of the chunk, and ends with it */
-    int64_t *lists;      /* by buffer of lengths that come in: how many there are */
-    double *per_element; /* by segmented extent: its total for each element of a chunk, -1: not known */
+    uint32_t n_bound, *bound; /* buffers of what comes in, in the order in which they are bound */
+    void **data;              /* by buffer: what kernels see; NULL where there is none now */
+    loom_block *blocks;       /* by buffer: storage owned by the engine; data may be borrowed instead */
+    uint64_t *filled;         /* by buffer: bytes that were appended */
+    bool *of_chunk;           /* by buffer: storage was allocated by an action of the chunk, and ends with it */
+    int64_t *lists;           /* by buffer of lengths that come in: how many there are */
+    double *per_element;      /* by segmented extent: its total for each element of a chunk, -1: not known */
     int n_threads;
     loom_thread *threads;
     int64_t *first; /* LOOM_STORE_FIRST; aligned as all buffers are */
