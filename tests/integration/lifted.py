@@ -82,8 +82,15 @@ for entry, rows, wanted in [
         ("streamed", [], [SMOOTH])]:
     found, p = remarks(places, "--entry", entry, *rows)
     expect("%s %s: expected %s, found %s" % (entry, " ".join(rows), wanted, found), found == wanted, p)
-# Of rows along the stream that differ, all elements in one list are not compiled; without the version it is.
 found, p = remarks(places, "--entry", "stream_sums", "--irregular")
+expect("rows along the stream", found == ["total: lifted by totals, " + IRREGULAR], p)
+# An update inside of a row among rows that differ is not compiled; without the version it is.
+updated = write("updated.weft", """def total (xs: []f64) : f64 = sum xs
+def totals [k] (xss: [k][]f64) : [k]f64 = map sum (xss with [0, 0] = xss[0, 0])
+lifted irregular total = totals
+entry main (s: seq ([]f64)) : f64 = fold_seq (+) 0 (map_seq total s)
+""")
+found, p = remarks(updated, "--irregular")
 expect("a stage without its versions", len(found) == 2 and "without lifted versions, because with them" in found[1] and
        "interpreted" not in p.stdout, p)
 
