@@ -72,10 +72,12 @@ CASES = [
      "--arg n=-3 --stream s=i8", ["group_map_seq with -3 groups, expected 0 or more"]),
     ("empty minimum", "(n: i64) (s: seq f64) : f64 = fold_seq (+) 0 (map_seq (\\v -> v + fold1 f64.min (map (+ v) (replicate n 1))) s)",
      "--arg n=0 --stream s=f4", ["fold1 of an empty array", "hint: `fold` with a neutral element"]),
-    ("interpreted, in a later block", "(s: seq i64) : i64 = fold_seq (+) 0 (map_seq (\\i -> if i < 9 then i64 (sum (map re (fft (map (\\k -> complex (f64 (10 / k)) 0) (iota (5 - i)))))) else 0) s)",
+    ("interpreted, in a later block", "(s: seq i64) : i64 = fold_seq (+) 0 (map_seq (\\i -> if i < 9 then "
+     "sum (map (\\k -> 10 / k) (((map (\\k -> iota (k + 1)) (iota 3)) with [2, 0] = i)[2])) else 0) s)",
      "--stream s=i8", ["division by zero in `/`", "at element 0 of the stream", "there at element [0]"]),
-    ("interpreted, the fourth element", "(s: seq i64) : i64 = fold_seq (+) 0 (map_seq (\\i -> if i < 9 then i64 (sum (map re (fft (map (\\k -> complex (f64 (10 / (i + k - 5))) 0) (iota (3 + i / 100)))))) else 0) s)",
-     "--stream s=i8", ["division by zero in `/`", "at element 3 of the stream", "there at element [2]"]),
+    ("interpreted, the fourth element", "(s: seq i64) : i64 = fold_seq (+) 0 (map_seq (\\i -> if i < 9 then "
+     "sum (((map (\\k -> iota (k + 1)) (iota 3)) with [2, 0] = 10 / (i - 3))[2]) else 0) s)",
+     "--stream s=i8", ["division by zero in `/`", "at element 3 of the stream"]),
 ]
 
 
