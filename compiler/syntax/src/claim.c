@@ -141,6 +141,7 @@ static void bind_level(syn_elab *e, const syn_rt *level, uint32_t depth, syn_nod
     size->node = loom_syn_node1(e, depth ? LOOM_OP_DIM : LOOM_OP_LENGTH, i64, node, level->span);
     size->node->aux = depth;
     size->binder = level;
+    if (size->per_element) LOOM_PUSH(e->arena, e->body->of_element, size);
 }
 
 /* What would give the sizes their values has been complained about: their uses are not. */
@@ -243,22 +244,10 @@ static syn_node *claim_array(syn_elab *e, const syn_rt *rt, syn_node *node, syn_
     return level->has_dims ? claim_elements(e, rt, node, scope) : node;
 }
 
-static void forget_per_element(syn_elab *e, const syn_rt *rt, syn_env *scope) {
-    loom_syn_step(e);
-    if (!rt->has_dims) return;
-    syn_size *size = rt->kind == RT_ARRAY ? loom_syn_dim_size(e, &rt->dim, scope) : NULL;
-    if (size && size->per_element) {
-        size->node = NULL;
-        size->binder = NULL;
-    }
-    for (uint32_t i = 0; i < rt->n_items; i++) forget_per_element(e, rt->items[i], scope);
-}
-
 static syn_node *claim_seq(syn_elab *e, const syn_rt *rt, syn_node *node, syn_env *scope) {
     syn_body *body = loom_syn_open(e, B_STREAM, 1, &rt->items[0]->ty, rt->span);
     bind_in(e, rt->items[0], body->params[0], scope);
     loom_syn_close(e, body, loom_syn_claim(e, rt->items[0], body->params[0], scope));
-    forget_per_element(e, rt->items[0], scope);
     if (body->result == body->params[0]) return node;
     syn_node *map = loom_syn_node1(e, LOOM_OP_SEQ_MAP, rt->ty, node, rt->span);
     loom_syn_set_bodies(e, map, body, NULL);

@@ -25,6 +25,7 @@
 typedef struct syn_ty syn_ty;
 typedef struct syn_node syn_node;
 typedef struct syn_body syn_body;
+typedef struct syn_size syn_size;
 typedef struct syn_value syn_value;
 typedef struct syn_env syn_env;
 typedef struct syn_rt syn_rt;
@@ -122,6 +123,7 @@ struct syn_body {
     syn_node **params;
     uint32_t n_params;
     LOOM_VEC(syn_node *) nodes;
+    LOOM_VEC(syn_size *) of_element; /* sizes that are bound here, and by each element of a sequence anew */
     syn_node *result;
     loom_span span;
     loom_body_id id;
@@ -180,7 +182,7 @@ typedef struct syn_window syn_window; /* op_stencil.c */
 #define LOOM_SYN_MAX_WINDOW 3         /* axes: those of a generate */
 
 /* A size name of a function. */
-typedef struct syn_size {
+struct syn_size {
     syn_name *name;
     loom_span span;
     syn_node *node;       /* its value, once bound */
@@ -188,7 +190,7 @@ typedef struct syn_size {
     bool per_element;     /* occurs in one sequence's element type only */
     const void *sequence; /* which one */
     bool in_two;
-} syn_size;
+};
 
 struct syn_value {
     syn_value_kind kind;

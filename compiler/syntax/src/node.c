@@ -138,6 +138,10 @@ syn_node *loom_syn_add_param(syn_elab *e, syn_body *body, syn_ty *type) {
 }
 
 void loom_syn_close(syn_elab *e, syn_body *body, syn_node *result) {
+    for (size_t i = 0; i < body->of_element.count; i++) {
+        body->of_element.at[i]->node = NULL; /* it is of this body, and the next element's is another */
+        body->of_element.at[i]->binder = NULL;
+    }
     body->result = result;
     e->body = body->outer;
 }

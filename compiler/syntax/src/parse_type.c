@@ -175,7 +175,11 @@ syn_te *loom_syn_type_atom(syn_parser *p) {
     case T_LBRACE: t = parse_record_type(p); break;
     case T_LBRACKET: t = parse_array_type(p); break;
     case T_QUESTION: t = parse_unknown_sizes(p); break;
-    default: loom_syn_fail_here(p, LOOM_W_TYPE, "a type", "such as f32, [n]f32, (f32, i64), {x: f32} or seq f32");
+    default:
+        loom_syn_fail_here(p, LOOM_W_TYPE, "a type",
+                           loom_syn_is(p, T_HASH)
+                               ? "there are no sum types: a tuple of what tells the case and of the values"
+                               : "such as f32, [n]f32, (f32, i64), {x: f32} or seq f32");
     }
     loom_syn_leave(p);
     return t;
