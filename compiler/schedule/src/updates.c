@@ -7,6 +7,8 @@
  *
  * Where there is one place, and nothing that is read at others, one PERMUTE computes and writes.
  *
+ * A PERMUTE whose body looks at what it goes onto is done alike: what goes where is computed first.
+ *
  * Example: loop xs for i < n do (xs with [i] = xs[i + 1]) with [i + 1] = xs[i]
  *     a = xs[i], b = xs[i + 1]; next[j] = select(j == i + 1, a, select(j == i, b, xs[j])) over [n]
  *  -> p1 = i + 1, v1 = body(p1), p2 = i, v2 = body(p2) over []; ys = xs with v1 at p1; next = ys with v2 at p2
@@ -392,6 +394,48 @@ static loom_lop_id latest(const update *u) {
     return end;
 }
 
+/* ---- permutes ---- */
+
+/* Whether it is a PERMUTE onto values of this turn whose body looks at them. */
+static bool reads_targets(const update *u) {
+    const loom_lop *op = u->c.op;
+    if (op->kind != LOOM_LO_PERMUTE || !op->dest || op->n_context || op->n_axes == 0) return false;
+    if (loom_lifted_any_segmented(u->l, op->n_axes, op->axes)) return false;
+    const loom_lblock *b = &u->l->blocks[op->body];
+    reading r = {op->dest, op->n_results, false};
+    for (loom_lexpr_id id = b->first; id < b->end; id++) {
+        if (u->l->exprs[id].kind == LOOM_LX_LOAD) note_read(&r, u->l->exprs[id].aux);
+    }
+    return r.found;
+}
+
+/* What it places, and where, is computed while all is as it was. */
+static void compute_first(update *u) {
+    loom_lop op = *u->c.op, compute = op;
+    const loom_lblock b = u->l->blocks[op.body];
+    loom_lexpr_id *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)b.n_results + 1);
+    loom_lvalue_id *values = LOOM_NEW_ARRAY(u->l->arena, loom_lvalue_id, (size_t)b.n_results + 1);
+    for (uint32_t i = 0; i < b.n_results; i++)
+        values[i] = value_over(u, op.n_axes, op.axes, u->l->exprs[b.results[i]].dtype);
+    compute.kind = LOOM_LO_COMPUTE;
+    compute.combine = LOOM_NONE;
+    compute.n_results = b.n_results;
+    compute.results = values;
+    compute.dest = NULL;
+    compute.distinct = false;
+    compute.rank = compute.n_target_axes = 0;
+    compute.builtin = LOOM_PRIM_COUNT;
+    loom_lexpr_id first = u->l->n_exprs;
+    for (uint32_t i = 0; i < b.n_results; i++) results[i] = load(u, values[i]);
+    op.body = loom_lifted_block(u->l, first, 0, NULL, b.n_results, results);
+    insert(u->p, u->id, compute);
+    insert(u->p, latest(u), op);
+    grow(u->p, u->id, 1);
+    u->p->gone[u->id] = true;
+}
+
+/* ---- computes ---- */
+
 /* Whether all that is read of the old values is at the place itself: then what a thread changes no other looks at. */
 static bool reads_places_alone(const update *u) {
     const loom_lop *op = u->c.op;
@@ -424,9 +468,9 @@ static bool is_whole(const update *u, loom_lop_id end) {
 }
 
 /* What is changed is of this turn: it may die here. */
-static bool is_of_turn(const update *u) {
+static bool is_of_turn(const update *u, const loom_lvalue_id *changed) {
     for (uint32_t j = 0; j < u->c.op->n_results; j++) {
-        const loom_lvalue *v = &u->l->values[u->c.base[j]];
+        const loom_lvalue *v = &u->l->values[changed[j]];
         if (v->source != LOOM_LV_STATE && (v->source != LOOM_LV_OP || !is_in_loop(u->p, v->op))) return false;
     }
     return true;
@@ -474,7 +518,11 @@ void loom_schedule_updates(loom_lifted *l, loom_arena *scratch) {
         if (!is_in_loop(&p, id)) continue;
         loom_lop op = l->ops[id];
         update u = {.p = &p, .l = l, .arena = scratch, .c = {.l = l, .arena = scratch, .op = &op}, .id = id};
-        if (loom_schedule_finds_changes(&u.c) && is_of_turn(&u)) rewrite(&u);
+        if (loom_schedule_finds_changes(&u.c)) {
+            if (is_of_turn(&u, u.c.base)) rewrite(&u);
+        } else if (reads_targets(&u) && is_of_turn(&u, op.dest)) {
+            compute_first(&u);
+        }
     }
     if (p.insertions.count) put_in(&p);
 }
