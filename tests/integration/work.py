@@ -93,6 +93,39 @@ entry changed_by_itself (n: i64) : []i64 = loop xs = replicate n 1 for i < n - 1
 entry diagonal (n: i64) : [][]i64 = loop m = replicate n (replicate n 0) for i < n do m with [i, i] = 1
 entry rows_in_turn (n: i64) : [][]i64 = loop m = replicate n (replicate n 0) for i < n do m with [i] = iota n
 entry counted (n: i64) : []i64 = loop h = replicate n 0 for i < n do reduce_by_index h (+) 0 [i % 10] [i]
+entry two_at_once (n: i64) : []i64 = loop xs = replicate n 0 for i < n do (xs with [i] = i * i) with [n - 1 - i] = i
+entry swapped (n: i64) : []i64 =
+  loop xs = map (\\i -> (i * 7919) % 1000) (iota n) for i < n - 1 do
+    if xs[i] > xs[i + 1] then (xs with [i] = xs[i + 1]) with [i + 1] = xs[i] else xs
+entry one_of_two (n: i64) : ([]i64, []i64) =
+  loop (xs, ys) = (replicate n 0, replicate n 1) for i < n do
+    if i % 3 == 0 then (xs with [i] = i, ys) else (xs, ys with [n - 1 - i] = i)
+entry from_each_other (n: i64) : ([]i64, []i64) =
+  loop (xs, ys) = (replicate n 0, replicate n 1) for i < n do (xs with [i] = ys[i] + 1, ys with [n - 1 - i] = xs[i] + 2)
+entry scattered (n: i64) : []i64 = loop xs = replicate n 0 for i < n do scatter xs [i, (i * 3) % n] [xs[i], i + 1]
+entry swapped_rows (n: i64) : [][]i64 =
+  loop m = map (\\i -> map (+ i) (iota 5)) (iota n) for i < n - 1 do (let r = m[i] in (m with [i] = m[i + 1]) with [i + 1] = r)
+entry bubble (n: i64) : []i64 =
+  loop xs = map (\\i -> (i * 7919) % 1000) (iota n) for i < n do
+    loop xs for j < n - 1 - i do
+      if xs[j] > xs[j + 1] then (let a = xs[j] in (xs with [j] = xs[j + 1]) with [j + 1] = a) else xs
+entry insertion (n: i64) : []i64 =
+  loop xs = map (\\i -> i * 1000 - (i * 7919) % 3000) (iota n) for i < n - 1 do
+    (loop (j, xs) = (i + 1, xs) while j > 0 && xs[max 0 (j - 1)] > xs[j] do
+      (j - 1, (xs with [j - 1] = xs[j]) with [j] = xs[j - 1])).1
+entry sieve (n: i64) : []bool =
+  loop ps = replicate n true for i < n do
+    if i >= 2 && i * i < n && ps[i] then (loop ps for k < (n - i * i + i - 1) / i do ps with [i * i + k * i] = false) else ps
+entry united (n: i64) : []i64 =
+  loop ps = iota n for i < n do
+    let find = \\a -> loop r = a while ps[r] != r do ps[r]
+    let (a, b) = (find ((i * 17) % n), find ((i * 31 + 5) % n)) in if a == b then ps else ps with [a] = b
+entry searched (n: i64) : ([]i64, []bool) =
+  let (q, _, _, seen) =
+    loop (q, head, end, seen) = (replicate n 0, 0, 1, replicate n false with [0] = true) while head < end do
+      let a = (q[head] * 3 + 1) % n
+      in if seen[a] then (q, head + 1, end, seen) else (q with [end] = a, head + 1, end + 1, seen with [a] = true)
+  in (q, seen)
 entry growing (ns: []i64) : []i64 =
   map (\\n -> length (loop xs = [1i64] while length xs < n do xs ++ [sum xs])) ns
 
@@ -137,6 +170,10 @@ def loops():
     # A turn that changes one element does not touch the others.
     for entry in ("changed", "changed_at_times", "changed_by_itself", "diagonal", "rows_in_turn", "counted"):
         compare(PROGRAM, entry, {"n": 500})
+    for entry in ("two_at_once", "swapped", "scattered", "swapped_rows", "bubble", "insertion", "sieve", "united"):
+        compare(PROGRAM, entry, {"n": 500})
+    for entry in ("one_of_two", "from_each_other", "searched"):
+        compare(PROGRAM, entry, {"n": 500}, ("0", "1"))
 
 
 def branches():

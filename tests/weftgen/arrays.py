@@ -15,7 +15,7 @@ class Arrays:
                  (1, self.a_slice), (0.7, self.a_gather), (0.7, self.a_backpermute), (1, self.a_permute), (0.4, self.a_update),
                  (0.4, self.a_replicate), (0.3, self.a_zip_index), (0.3, self.a_imap), (0.3, self.a_scatter), (0.3, self.a_claim),
                  (0.7, self.a_stencil), (0.4, self.f_stride), (0.4, self.f_update_slice), (0.5, self.f_parted), (0.4, self.f_filtered),
-                 (0.4, self.f_grown), (0.4, self.f_pipe), (0.4, self.f_section), (0.3, self.f_columns), (0.2, self.f_unzip3), (0.2, self.f_spread),
+                 (0.4, self.f_grown), (0.7, self.f_turns), (0.4, self.f_pipe), (0.4, self.f_section), (0.3, self.f_columns), (0.2, self.f_unzip3), (0.2, self.f_spread),
                  (0.3, self.f_stencil_zip)]
         if e.scalar and e.name in INTS:
             rules += [(0.5, self.a_iota), (1, self.f_range)]

@@ -45,6 +45,54 @@ class Forms:
         body = self.expr(BOOL, c.bind(inside=True, **{x: (t.element, True)}).ex())
         return E(t, "(take %s (filter (\\%s -> " % (t.dim, x), body, ") ", self.expr(t, c.ex()), " ++ replicate %s " % t.dim, self.leaf(t.element, c), "))")
 
+    def f_turns(self, t, c):
+        """A loop whose turns change few elements of two states: several of one, by each other, in branches and loops inside; old values
+        are looked at, the states change places."""
+        if c.inside and self.r.random() < 0.5:
+            return None
+        r, n, p, q, i = self.r, t.dim, self.name("p"), self.name("q"), self.name("ix")
+        c = c.ex()
+        inner = c.bind(**{p: (t, True), q: (t, True), i: (I64, True)}).ex()
+
+        def place():
+            at = r.choice([i, i, "0", "%s - 1 - %s" % (n, i), "%s + 1" % i, "%s * 3" % i, None])
+            return "((", (at if at else self.expr(I64, inner.down())), ") %% %s)" % n
+
+        def value():
+            return ("%s[" % r.choice([p, q]), *place(), "]") if r.random() < 0.7 else (self.expr(t.element, inner.down()),)
+
+        def changed(x):
+            if r.random() < 0.15:
+                return "(scatter %s [" % x, *place(), ", ", *place(), "] [", *value(), ", ", *value(), "])"
+            parts = [x]
+            for _ in range(r.choice([1, 1, 2, 2, 3])):
+                parts = ["(", *parts, " with [", *place(), "] = ", *value(), ")"]
+            return parts
+
+        def turn():
+            x, y, j, form = self.name("a"), self.name("a"), self.name("j"), r.randrange(9)
+            if form == 0:
+                return "(if ", self.expr(BOOL, inner), " then (", *changed(p), ", %s) else (%s, " % (q, p), *changed(q), "))"
+            if form == 1:
+                return "(", *changed(q), ", %s)" % p
+            if form == 2:
+                return "(let %s = " % x, *changed(p), " in (%s, " % x, *changed(r.choice([q, x])), "))"
+            if form == 3:
+                return "(loop %s = %s for %s < " % (p, p, j), str(r.randint(0, 3)), " do ", *changed(p), ", %s)" % q
+            if form == 4:
+                return "(if ", self.expr(BOOL, inner), " then (%s, %s) else (" % r.choice([(q, p), (p, q)]), *changed(p), ", ", *changed(q), "))"
+            if form == 5:
+                return ("(if ", self.expr(BOOL, inner), " then (loop %s = %s for %s < 2 do " % (x, p, j), *changed(x), ") else ", *changed(p), ", ",
+                        *changed(q), ")")
+            if form == 6:
+                return "(let %s = " % x, *changed(p), " let %s = " % y, *changed(x), " in (%s, " % y, *changed(q), "))"
+            return "(", *changed(p), ", ", *changed(q), ")"
+
+        count = r.choice([str(r.randint(0, 7)), n])
+        x, y = self.name(), self.name()
+        return E(t, "(let %s = " % x, self.expr(t, c.down()), " let %s = " % y, self.expr(t, c.down()), " in if %s == 0 then %s else (loop (%s, %s) = (%s, %s) for %s < %s do "
+                 % (n, x, p, q, x, y, i, count), *turn(), ").%d)" % r.randint(0, 1))
+
     def f_grown(self, t, c):
         """A loop whose state has another length after each turn, cut to the asked one at the end."""
         if c.inside and self.r.random() < 0.6:

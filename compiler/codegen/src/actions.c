@@ -382,15 +382,17 @@ static void add_child_touches(node *n, size_t n_buffers) {
     }
 }
 
-/* Whether state s of the loop can take over the storage of its next value: a fresh result of the turn that no other
- * state takes. */
+/* Whether state s of the loop can take over the storage of its next value: it is there already, or a fresh result of
+ * the turn that no other state takes or has. */
 static bool takes_over(const loom_gen *g, loom_lop_id id, uint32_t s) {
     const loom_lop *op = &g->l->ops[id];
     const loom_lvalue *v = &g->l->values[op->next[s]];
-    if (v->source != LOOM_LV_OP || g->parent[v->op] != id || g->l->ops[v->op].kind == LOOM_LO_LOOP) return false;
+    uint32_t memory = g->value_buffer[op->next[s]];
     for (uint32_t t = 0; t < op->n_states; t++) {
-        if (t != s && g->value_buffer[op->next[t]] == g->value_buffer[op->next[s]]) return false;
+        if (t != s && (g->value_buffer[op->next[t]] == memory || g->value_buffer[op->state[t]] == memory)) return false;
     }
+    if (memory == g->value_buffer[op->state[s]]) return true;
+    if (v->source != LOOM_LV_OP || g->parent[v->op] != id || g->l->ops[v->op].kind == LOOM_LO_LOOP) return false;
     return true;
 }
 

@@ -1,9 +1,9 @@
 /* Inside of code generation: one `loom_gen` per stage, one `loom_fn` per function under construction.
  *
- * Order of a compile (codegen.c): buffers and extents (lower.c), operations to actions and kernels (actions.c, which
- * calls nest.c, permute.c, strip.c for the code of kernels and those expr.c and scalar.c for bodies), then optimisation
- * and object (target.c). Errors of ours (an IR that the checker should have refused) end in loom_gen_fail, which keeps
- * the first message; building goes on harmlessly and loom_codegen returns it.
+ * Order of a compile (codegen.c): buffers and extents (lower.c, share.c), operations to actions and kernels (actions.c,
+ * which calls nest.c, permute.c, strip.c for the code of kernels and those expr.c and scalar.c for bodies), then
+ * optimisation and object (target.c). Errors of ours (an IR that the checker should have refused) end in loom_gen_fail,
+ * which keeps the first message; building goes on harmlessly and loom_codegen returns it.
  */
 #ifndef LOOM_CODEGEN_GEN_H
 #define LOOM_CODEGEN_GEN_H
@@ -49,7 +49,6 @@ typedef struct loom_gen {
     bool *per_chunk;        /* per operation: runs once a chunk, not once a segment */
     bool *is_output;        /* per value */
     loom_lop_id *last_use;  /* per value made by an operation: last reader in the block of its producer, or LOOM_NONE */
-    loom_lop_id *last_read; /* per value: the last operation that reads it, in whatever block; LOOM_NONE */
     bool *in_axis;          /* per value: an axis stands on it */
     uint32_t *combine_kernel;          /* per block, LOOM_NONE: not made */
     LOOM_VEC(loom_lblock_id) combined; /* those that a kernel was made of */
@@ -304,6 +303,12 @@ uint32_t loom_gen_kernel(loom_gen *g, const char *prefix);
 const char *loom_gen_label(const loom_gen *g, loom_lop_id op);
 /* The operation itself or the LOOP or IF around it that stands in the block of `parent`. */
 loom_lop_id loom_gen_ancestor(const loom_gen *g, loom_lop_id op, loom_lop_id parent);
+/* How often the operation reads the value. */
+uint32_t loom_gen_reads_of(const loom_gen *g, loom_lop_id op, loom_lvalue_id value);
+
+/* ---- share.c ---- */
+/* Gives next values of states, and what they start with, the states' memory where it can be. */
+void loom_gen_share_states(loom_gen *g);
 
 /* ---- actions.c ---- */
 void loom_gen_plan(loom_gen *g, loom_plan *plan);

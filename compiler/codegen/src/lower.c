@@ -3,8 +3,9 @@
  * Rules. Each value that is not local to a strip has one buffer. Values share one where the later makes the earlier
  * useless: the result of an FFT with its argument (the transform is then in place), that of a permute with the
  * destination it starts from, if the older is a temporary, dies there, and both belong to the same block and phase; the
- * results of a LOOP with its states. An output takes over the buffer of its value, unless that is an input, belongs to
- * another output already, or outlives the chunk: then actions.c copies. */
+ * results of a LOOP with its states, and these with the values of a turn (share.c). An output takes over the buffer of
+ * its value, unless that is an input, belongs to another output already, or outlives the chunk: then actions.c copies.
+ */
 #include "compiler/schedule/reads.h"
 #include "gen.h"
 #include <string.h>
@@ -61,8 +62,6 @@ typedef struct reader {
 
 static void note_read(void *context, loom_lvalue_id value) {
     reader *r = context;
-    loom_lop_id *latest = &r->g->last_read[value];
-    if (*latest == LOOM_NONE || *latest < r->op) *latest = r->op;
     const loom_lvalue *v = &r->g->l->values[value];
     if (v->source != LOOM_LV_OP) return;
     loom_lop_id at = loom_gen_ancestor(r->g, r->op, r->g->parent[v->op]);
@@ -75,10 +74,8 @@ static void note_read(void *context, loom_lvalue_id value) {
 static void find_last_uses(loom_gen *g) {
     const loom_lifted *l = g->l;
     g->last_use = LOOM_NEW_ARRAY(g->arena, loom_lop_id, (size_t)l->n_values + 1);
-    g->last_read = LOOM_NEW_ARRAY(g->arena, loom_lop_id, (size_t)l->n_values + 1);
     g->in_axis = LOOM_NEW_ARRAY(g->arena, bool, (size_t)l->n_values + 1);
     memset(g->last_use, 0xff, l->n_values * sizeof *g->last_use);
-    memset(g->last_read, 0xff, l->n_values * sizeof *g->last_read);
     for (loom_lop_id i = 0; i < l->n_ops; i++) loom_lifted_reads(l, i, note_read, &(reader){g, i});
     /* An axis whose extent is a value is read by whoever loops over it; such scalars are never worth reusing. */
     for (loom_axis_id a = 0; a < l->n_axes; a++) {
@@ -172,8 +169,7 @@ static void count_read(void *context, loom_lvalue_id value) {
     use->n += value == use->value;
 }
 
-/* How often the operation reads the value. */
-static uint32_t reads_of(const loom_gen *g, loom_lop_id op, loom_lvalue_id value) {
+uint32_t loom_gen_reads_of(const loom_gen *g, loom_lop_id op, loom_lvalue_id value) {
     use_count use = {value, 0};
     loom_lifted_reads(g->l, op, count_read, &use);
     return use.n;
@@ -191,7 +187,7 @@ static void op_buffers(loom_gen *g, loom_lop_id id) {
         }
         if (op->kind == LOOM_LO_FFT) old = op->args[0];
         if (op->kind == LOOM_LO_PERMUTE && op->dest) old = op->dest[j];
-        if (old != LOOM_NONE && may_reuse(g, old, r, id) && reads_of(g, id, old) == 1) {
+        if (old != LOOM_NONE && may_reuse(g, old, r, id) && loom_gen_reads_of(g, id, old) == 1) {
             g->value_buffer[r] = g->value_buffer[old];
         } else {
             value_buffer(g, r, LOOM_STORE_TEMP);
@@ -220,93 +216,7 @@ static void segmented_inputs(loom_gen *g) {
     }
 }
 
-/* ---- states that are changed in place ---- */
-
-/* Whether the operation reads the value only at the very point it computes. */
-static bool reads_own_point(const loom_lifted *l, const loom_lop *op, loom_lvalue_id value) {
-    for (loom_lexpr_id e = l->blocks[op->body].first; e < l->blocks[op->body].end; e++) {
-        const loom_lexpr *x = &l->exprs[e];
-        if (x->kind != LOOM_LX_LOAD || x->aux != value) continue;
-        for (uint32_t i = 0; i < l->values[value].n_axes; i++) {
-            const loom_lexpr *index = &l->exprs[loom_lifted_arg(l, x, i)];
-            if (index->kind != LOOM_LX_AXIS || index->aux != i) return false;
-        }
-    }
-    return true;
-}
-
-/* The same of a permute onto the value: points that go to distinct places may read their own; one point alone reads
- * before it writes; others may not read it at all. */
-static bool reads_own_place(const loom_lifted *l, const loom_lop *op, loom_lvalue_id value) {
-    const loom_lblock *b = &l->blocks[op->body];
-    for (loom_lexpr_id e = b->first; e < b->end && (op->n_axes || !op->distinct); e++) {
-        const loom_lexpr *x = &l->exprs[e];
-        if (x->kind != LOOM_LX_LOAD || x->aux != value) continue;
-        for (uint32_t i = 0; i < op->rank; i++) {
-            if (!op->distinct || loom_lifted_arg(l, x, i) != b->results[i]) return false;
-        }
-    }
-    return true;
-}
-
-/* Whether the operation makes `next` of what is in `state`: all of it, or onto it. */
-static bool may_change_in_place(const loom_lop *op, loom_lvalue_id state, loom_lvalue_id next) {
-    if (op->kind != LOOM_LO_PERMUTE || op->n_context) return op->kind == LOOM_LO_COMPUTE;
-    for (uint32_t j = 0; j < op->n_results; j++) {
-        if (op->results[j] == next) return op->dest[j] == state;
-    }
-    return false;
-}
-
-/* The next value of a state takes the state's own memory if one operation computes it point by point and nothing behind
- * it in the turn looks at the old one. */
-static void share_state(loom_gen *g, loom_lop_id loop, uint32_t s) {
-    const loom_lifted *l = g->l;
-    const loom_lop *op = &l->ops[loop];
-    const loom_lvalue *next = &l->values[op->next[s]];
-    if (!same_axes(next, &l->values[op->state[s]])) return; /* it may be another size */
-    /* Extents of this turn and of the next one are told apart. */
-    if (g->in_axis[op->next[s]] || g->in_axis[op->state[s]]) return;
-    if (next->source != LOOM_LV_OP || g->parent[next->op] != loop ||
-        !may_change_in_place(&l->ops[next->op], op->state[s], op->next[s]))
-        return;
-    for (uint32_t t = 0; t < op->n_states; t++) {
-        if (op->next[t] == op->state[s] || (t != s && op->next[t] == op->next[s])) return;
-    }
-    if (l->ops[next->op].dense) return;
-    if (l->ops[next->op].sliced) {
-        g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
-        return;
-    }
-    bool own = l->ops[next->op].kind == LOOM_LO_COMPUTE ? reads_own_point(l, &l->ops[next->op], op->state[s])
-                                                        : reads_own_place(l, &l->ops[next->op], op->state[s]);
-    loom_lop_id last = g->last_read[op->state[s]];
-    if (own && (last == LOOM_NONE || last <= next->op)) g->value_buffer[op->next[s]] = g->value_buffer[op->state[s]];
-}
-
-static bool is_read_inside(const loom_gen *g, const loom_lop *loop, loom_lvalue_id value) {
-    for (loom_lop_id op = loop->inner_first; op < loop->inner_end; op++) {
-        if (reads_of(g, op, value)) return true;
-    }
-    return false;
-}
-
-/* A fresh value that only starts a loop is made where the loop keeps its state. The turns must not read it: from the
- * second one on something else is there. */
-static void share_initial(loom_gen *g, loom_lop_id loop, uint32_t s) {
-    const loom_lifted *l = g->l;
-    const loom_lop *op = &l->ops[loop];
-    loom_lvalue_id initial = op->initial[s];
-    const loom_lvalue *v = &l->values[initial];
-    if (!same_axes(v, &l->values[op->state[s]])) return;
-    if (v->source != LOOM_LV_OP || g->is_output[initial] || g->last_use[initial] != loop ||
-        g->parent[v->op] != g->parent[loop])
-        return;
-    if (l->ops[v->op].kind != LOOM_LO_COMPUTE || g->per_chunk[v->op] != g->per_chunk[loop] ||
-        reads_of(g, loop, initial) != 1 || is_read_inside(g, op, initial))
-        return;
-    g->value_buffer[initial] = g->value_buffer[op->state[s]];
-}
+/* ---- all of them ---- */
 
 static void input_buffers(loom_gen *g) {
     for (loom_lvalue_id v = 0; v < g->l->n_values; v++) {
@@ -369,12 +279,7 @@ void loom_gen_lower(loom_gen *g) {
         op_buffers(g, i);
         if (op->kind == LOOM_LO_OFFSETS) segmented_inputs(g);
     }
-    for (loom_lop_id i = 0; i < l->n_ops; i++) {
-        for (uint32_t s = 0; l->ops[i].kind == LOOM_LO_LOOP && s < l->ops[i].n_states; s++) {
-            share_state(g, i, s);
-            share_initial(g, i, s);
-        }
-    }
+    loom_gen_share_states(g);
     for (loom_axis_id a = 0; a < l->n_axes; a++) {
         const loom_axis *axis = &l->axes[a];
         bool known = axis->kind == LOOM_AXIS_CONST || axis->kind == LOOM_AXIS_CHUNK ||

@@ -1,300 +1,528 @@
-/* Rule. In a LOOP let a COMPUTE over axes A make the next value of a state s of these axes, and let it be s itself but
- * where the indices along some axes P have given values x: each result is the load of s at the own point, or a choice
- * whose other side is, by a condition that asks for index = x along all of P. Then the points that change are those
- * over the other axes alone, and the operation becomes a PERMUTE of these points onto s, whose body is that of the
- * COMPUTE with x in place of the indices. Points are distinct, and nothing else of s is touched where the code
- * generator gives both the same memory. What x is must be known without what may trap; where it is outside, no point
- * is.
+/* Rule. Inside of a LOOP let a COMPUTE make values that are a state, or another value of the turn, but at some places
+ * (changes.c). Then nothing else need be touched where the code generator gives both the same memory. The values at the
+ * places are computed first, by the body with the places' indices, while the old ones are there; then each place is a
+ * PERMUTE of its values onto what it changes, one after the other. Which of them is first does not matter: where two
+ * are the same point, both write what the body gives there. The PERMUTEs stand as late as possible, at the end of the
+ * turn, or before the first that looks at the new values: what else the turn asks of the old ones it asks before.
  *
- * Example: loop xs for i < n do xs with [i] = i * i
- *     next[j] = select(j == i, i * i, xs[j]) over [n]     ->    permute onto xs: place i, value i * i, over []
- * One of both of a condition around it may leave all as it is. Cost: linear in the operations and their bodies. */
+ * Where there is one place, and nothing that is read at others, one PERMUTE computes and writes.
+ *
+ * A PERMUTE whose body looks at what it goes onto is done alike: what goes where is computed first.
+ *
+ * Example: loop xs for i < n do (xs with [i] = xs[i + 1]) with [i + 1] = xs[i]
+ *     a = xs[i], b = xs[i + 1]; next[j] = select(j == i + 1, a, select(j == i, b, xs[j])) over [n]
+ *  -> p1 = i + 1, v1 = body(p1), p2 = i, v2 = body(p2) over []; ys = xs with v1 at p1; next = ys with v2 at p2
+ * Cost: linear in the operations, and in each body for each of its places. */
 #include "updates.h"
+#include "changes.h"
 #include "clone.h"
 #include "compiler/schedule/reads.h"
+#include "hoist.h"
 #include <string.h>
 
-/* Indices are counters, sums and remainders of such. */
-#define DEEPEST_INDEX 8
+/* An operation to stand before the one of this number. */
+typedef struct insertion {
+    loom_lop op;
+    uint32_t next; /* the next one there, or LOOM_NONE */
+} insertion;
 
-typedef struct update {
+typedef struct pass {
     loom_lifted *l;
     loom_arena *arena;
-    const loom_lop *op;
-    const loom_lop *loop;
-    loom_lvalue_id *state;                     /* by result */
-    bool fixed[LOOM_LIFTED_MAX_AXES];          /* by position: of P */
-    loom_lexpr_id index[LOOM_LIFTED_MAX_AXES]; /* x, in the body that is there */
-    loom_lexpr_id place[LOOM_LIFTED_MAX_AXES]; /* in the new one: x, or the index along the axis */
+    const loom_lop_id *parent;
+    LOOM_VEC(insertion) insertions;
+    uint32_t *first, *last;  /* per place between operations */
+    bool *gone;              /* per operation */
+    uint32_t *inner, *other; /* per LOOP and IF: how many operations its blocks have more */
+} pass;
+
+typedef struct update {
+    pass *p;
+    loom_lifted *l;
+    loom_arena *arena;
+    loom_changes c;
+    loom_lop_id id;
+    const loom_change *at;                     /* the place that is made */
+    loom_lexpr_id place[LOOM_LIFTED_MAX_AXES]; /* its indices, or those along the axes that are left */
+    loom_lvalue_id *now;                       /* per result: what the places so far have made */
 } update;
 
-static const loom_lexpr *expr(const update *u, loom_lexpr_id id) {
-    return &u->l->exprs[id];
+/* ---- operations between others ---- */
+
+static void insert(pass *p, loom_lop_id before, loom_lop op) {
+    insertion made = {op, LOOM_NONE};
+    LOOM_PUSH(p->arena, p->insertions, made);
+    uint32_t at = (uint32_t)p->insertions.count - 1;
+    if (p->first[before] == LOOM_NONE) p->first[before] = at;
+    if (p->last[before] != LOOM_NONE) p->insertions.at[p->last[before]].next = at;
+    p->last[before] = at;
 }
 
-static loom_lexpr_id arg(const update *u, loom_lexpr_id id, uint32_t i) {
-    return loom_lifted_arg(u->l, expr(u, id), i);
-}
-
-/* ---- what is there ---- */
-
-static bool is_own_point(const update *u, const loom_lexpr *e, loom_lvalue_id state) {
-    if (e->kind != LOOM_LX_LOAD || e->aux != state) return false;
-    for (uint32_t i = 0; i < u->op->n_axes; i++) {
-        const loom_lexpr *index = expr(u, loom_lifted_arg(u->l, e, i));
-        if (index->kind != LOOM_LX_AXIS || index->aux != i) return false;
+/* The operation's LOOPs and IFs have n operations more. */
+static void grow(pass *p, loom_lop_id id, uint32_t n) {
+    for (loom_lop_id a = id; p->parent[a] != LOOM_NONE; a = p->parent[a]) {
+        const loom_lop *around = &p->l->ops[p->parent[a]];
+        bool inner = a >= around->inner_first && a < around->inner_end;
+        (inner ? p->inner : p->other)[p->parent[a]] += n;
     }
-    return true;
 }
 
-static bool is_state_of(const update *u, const loom_lexpr *e) {
-    for (uint32_t j = 0; j < u->op->n_results; j++) {
-        if (is_own_point(u, e, u->state[j])) return true;
+static void append(loom_lop *ops, uint32_t *n, const pass *p, loom_lop_id before) {
+    for (uint32_t i = p->first[before]; i != LOOM_NONE; i = p->insertions.at[i].next)
+        ops[(*n)++] = p->insertions.at[i].op;
+}
+
+static void put_in(pass *p) {
+    loom_lop *ops = LOOM_NEW_ARRAY(p->arena, loom_lop, (size_t)p->l->n_ops + p->insertions.count + 1);
+    uint32_t n = 0;
+    for (loom_lop_id id = 0; id < p->l->n_ops; id++) {
+        append(ops, &n, p, id);
+        if (p->gone[id]) continue;
+        loom_lop op = p->l->ops[id];
+        op.inner_end += p->inner[id]; /* only how many there are counts */
+        op.else_end += p->other[id];
+        ops[n++] = op;
     }
-    return false;
+    append(ops, &n, p, p->l->n_ops);
+    loom_schedule_set_ops(p->l, ops, n);
 }
 
-static bool same(const update *u, loom_lexpr_id a, loom_lexpr_id b) {
-    const loom_lexpr *x = expr(u, a), *y = expr(u, b);
-    if (a == b) return true;
-    if (x->kind != y->kind || x->dtype != y->dtype || x->prim != y->prim || x->aux != y->aux || x->n_args != y->n_args)
-        return false;
-    if (x->kind == LOOM_LX_CONST) return loom_lifted_same_scalar(x->dtype, &x->imm, &y->imm);
-    for (uint32_t i = 0; i < x->n_args; i++) {
-        if (!same(u, arg(u, a, i), arg(u, b, i))) return false;
-    }
-    return true;
+/* ---- bodies ---- */
+
+static loom_lexpr_id make(update *u, loom_lexpr e, const loom_lexpr_id *args, uint32_t n) {
+    return loom_lifted_expr(u->l, e, args, n);
 }
 
-/* Found at any place, without what may trap. */
-static bool is_simple(const update *u, loom_lexpr_id id, uint32_t depth) {
-    const loom_lexpr *e = expr(u, id);
-    bool kind = e->kind == LOOM_LX_CONST || e->kind == LOOM_LX_AXIS || e->kind == LOOM_LX_EXTENT ||
-                e->kind == LOOM_LX_CONVERT || (e->kind == LOOM_LX_PRIM && !loom_prim_table[e->prim].can_trap) ||
-                (e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_PROVEN);
-    if (!kind || depth == 0) return false;
-    for (uint32_t i = 0; i < e->n_args; i++) {
-        if (!is_simple(u, arg(u, id, i), depth - 1)) return false;
-    }
-    return true;
+static loom_lexpr_id constant(update *u, loom_dtype dtype) {
+    return make(u, (loom_lexpr){.kind = LOOM_LX_CONST, .dtype = dtype, .site = LOOM_NONE}, NULL, 0);
 }
 
-/* index = x along an axis: the position, and x. */
-static bool is_test(const update *u, loom_lexpr_id id, uint32_t *position, loom_lexpr_id *x) {
-    const loom_lexpr *e = expr(u, id);
-    if (e->kind != LOOM_LX_PRIM || e->prim != LOOM_PRIM_EQ) return false;
-    for (uint32_t i = 0; i < 2; i++) {
-        const loom_lexpr *axis = expr(u, arg(u, id, i));
-        *position = axis->aux;
-        *x = arg(u, id, 1 - i);
-        if (axis->kind == LOOM_LX_AXIS && expr(u, *x)->dtype == LOOM_I64 && is_simple(u, *x, DEEPEST_INDEX))
-            return true;
-    }
-    return false;
+static loom_lexpr_id prim(update *u, loom_prim p, loom_lexpr_id a, loom_lexpr_id b) {
+    loom_lexpr e = {.kind = LOOM_LX_PRIM, .dtype = LOOM_BOOL, .prim = p, .site = LOOM_NONE};
+    return make(u, e, (loom_lexpr_id[]){a, b}, 2);
 }
 
-/* Whether the condition holds only where all of P have their values; the first one that has such tests says what P is.
- */
-static uint64_t tests_in(update *u, loom_lexpr_id id, bool found) {
-    const loom_lexpr *e = expr(u, id);
-    uint32_t p;
-    loom_lexpr_id x;
-    if (e->kind == LOOM_LX_PRIM && e->prim == LOOM_PRIM_AND)
-        return tests_in(u, arg(u, id, 0), found) | tests_in(u, arg(u, id, 1), found);
-    if (!is_test(u, id, &p, &x) || (found && (!u->fixed[p] || !same(u, x, u->index[p])))) return 0;
-    if (!found) {
-        u->fixed[p] = true;
-        u->index[p] = x;
-    }
-    return UINT64_C(1) << p;
+/* A load that gives 0 outside. */
+static loom_lexpr_id default_load(update *u, loom_lexpr e, const loom_lexpr_id *args, uint32_t n) {
+    loom_lexpr_id all[LOOM_LIFTED_MAX_AXES + 1];
+    memcpy(all, args, n * sizeof *all);
+    all[n] = constant(u, e.dtype);
+    e.mode = LOOM_LOAD_DEFAULT;
+    e.site = LOOM_NONE;
+    return make(u, e, all, n + 1);
 }
 
-static uint64_t fixed_mask(const update *u) {
-    uint64_t mask = 0;
-    for (uint32_t i = 0; i < u->op->n_axes; i++) mask |= u->fixed[i] ? UINT64_C(1) << i : 0;
-    return mask;
-}
-
-static bool asks_for_all(update *u, loom_lexpr_id condition) {
-    uint64_t mask = fixed_mask(u), tests = tests_in(u, condition, mask != 0);
-    return tests && (!mask || tests == mask);
-}
-
-/* Whether result `result` of the expression is the state at the own point, but where P have their values. */
-static bool keeps(update *u, loom_lexpr_id id, uint32_t result, loom_lvalue_id state) {
-    const loom_lexpr *e = expr(u, id);
-    if (e->kind == LOOM_LX_RESULT) return keeps(u, arg(u, id, 0), e->aux, state);
-    if (is_own_point(u, e, state)) return true;
-    loom_lexpr_id yes, no;
-    if (e->kind == LOOM_LX_PRIM && e->prim == LOOM_PRIM_SELECT) {
-        yes = arg(u, id, 1);
-        no = arg(u, id, 2);
-    } else if (e->kind == LOOM_LX_IF) {
-        yes = u->l->blocks[e->blocks[0]].results[result];
-        no = u->l->blocks[e->blocks[1]].results[result];
-    } else {
-        return false;
-    }
-    return keeps(u, no, 0, state) && (asks_for_all(u, arg(u, id, 0)) || keeps(u, yes, 0, state));
-}
-
-static bool is_fixed_axis(const update *u, loom_lexpr_id id) {
-    return expr(u, id)->kind == LOOM_LX_AXIS && u->fixed[expr(u, id)->aux];
-}
-
-/* The indices along P stand in their tests and in loads of the own point, and nowhere else. */
-static bool nothing_else_looks(const update *u) {
-    const loom_lblock *b = &u->l->blocks[u->op->body];
-    for (loom_lexpr_id id = b->first; id < b->end; id++) {
-        const loom_lexpr *e = expr(u, id);
-        uint32_t p;
-        loom_lexpr_id x;
-        bool may = is_state_of(u, e) || (is_test(u, id, &p, &x) && u->fixed[p] && same(u, x, u->index[p]));
-        for (uint32_t i = 0; i < e->n_args && !may; i++) {
-            if (is_fixed_axis(u, arg(u, id, i))) return false;
-        }
-        for (uint32_t k = 0; e->kind == LOOM_LX_IF && k < 2; k++) {
-            const loom_lblock *x_block = &u->l->blocks[e->blocks[k]];
-            for (uint32_t r = 0; r < x_block->n_results; r++) {
-                if (is_fixed_axis(u, x_block->results[r])) return false;
-            }
-        }
-        if (e->kind == LOOM_LX_FOR || e->kind == LOOM_LX_WHILE) return false; /* not looked into */
-    }
-    return true;
-}
-
-/* x does not depend on the indices that it is compared with. */
-static bool depends_on_fixed(const update *u, loom_lexpr_id id) {
-    if (is_fixed_axis(u, id)) return true;
-    for (uint32_t i = 0; i < expr(u, id)->n_args; i++) {
-        if (depends_on_fixed(u, arg(u, id, i))) return true;
-    }
-    return false;
-}
-
-static loom_lvalue_id state_of(const loom_lop *loop, loom_lvalue_id next) {
-    loom_lvalue_id found = LOOM_NONE;
-    for (uint32_t s = 0; s < loop->n_states; s++) {
-        if (loop->next[s] == next) found = found == LOOM_NONE ? loop->state[s] : LOOM_NONE;
-    }
-    return found;
-}
-
-static bool same_axes(const loom_lifted *l, loom_lvalue_id value, const loom_lop *op) {
-    const loom_lvalue *v = &l->values[value];
-    return v->n_axes == op->n_axes && memcmp(v->axes, op->axes, op->n_axes * sizeof *op->axes) == 0;
-}
-
-static bool applies(update *u) {
-    const loom_lop *op = u->op;
-    if (op->kind != LOOM_LO_COMPUTE || op->dense || op->sliced || op->blank || op->n_axes == 0 || op->n_results == 0 ||
-        loom_lifted_any_segmented(u->l, op->n_axes, op->axes))
-        return false;
-    u->state = LOOM_NEW_ARRAY(u->arena, loom_lvalue_id, op->n_results);
-    for (uint32_t j = 0; j < op->n_results; j++) {
-        u->state[j] = state_of(u->loop, op->results[j]);
-        if (u->state[j] == LOOM_NONE || !same_axes(u->l, u->state[j], op) || !same_axes(u->l, op->results[j], op))
-            return false;
-    }
-    for (uint32_t j = 0; j < op->n_results; j++) {
-        if (!keeps(u, u->l->blocks[op->body].results[j], 0, u->state[j])) return false;
-    }
-    if (!fixed_mask(u) || !nothing_else_looks(u)) return false;
-    for (uint32_t i = 0; i < op->n_axes; i++) {
-        if (u->fixed[i] && depends_on_fixed(u, u->index[i])) return false;
-    }
-    return true;
-}
-
-/* ---- what becomes of it ---- */
-
+/* Nothing is known of conditions around it here. */
 static loom_lexpr_id copy_simple(update *u, loom_lexpr_id id) {
-    loom_lexpr e = *expr(u, id);
+    loom_lexpr e = u->l->exprs[id];
     if (e.kind == LOOM_LX_AXIS) return u->place[e.aux];
     loom_lexpr_id *args = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)e.n_args + 1);
     for (uint32_t i = 0; i < e.n_args; i++) args[i] = copy_simple(u, loom_lifted_arg(u->l, &e, i));
-    return loom_lifted_expr(u->l, e, args, e.n_args);
+    bool outside = e.kind == LOOM_LX_LOAD && e.mode != LOOM_LOAD_DEFAULT && e.site != LOOM_NONE;
+    return outside ? default_load(u, e, args, e.n_args) : make(u, e, args, e.n_args);
 }
 
-/* Indices that are not of P first: x may depend on them. */
+static bool is_fixed(const update *u, uint32_t position) {
+    return u->at->fixed >> position & 1;
+}
+
+static loom_lexpr_id axis(update *u, uint32_t position) {
+    return make(u, (loom_lexpr){.kind = LOOM_LX_AXIS, .dtype = LOOM_I64, .aux = position, .site = LOOM_NONE}, NULL, 0);
+}
+
+/* Indices that are left first: those of the place may stand on them. */
 static void make_places(update *u) {
-    uint32_t position = 0;
-    for (uint32_t i = 0; i < u->op->n_axes; i++) {
-        if (u->fixed[i]) continue;
-        loom_lexpr axis = {.kind = LOOM_LX_AXIS, .dtype = LOOM_I64, .aux = position++, .site = LOOM_NONE};
-        u->place[i] = loom_lifted_expr(u->l, axis, NULL, 0);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < u->c.op->n_axes; i++) {
+        if (!is_fixed(u, i)) u->place[i] = axis(u, left++);
     }
-    for (uint32_t i = 0; i < u->op->n_axes; i++) {
-        if (u->fixed[i]) u->place[i] = copy_simple(u, u->index[i]);
+    for (uint32_t i = 0; i < u->c.op->n_axes; i++) {
+        if (is_fixed(u, i)) u->place[i] = copy_simple(u, u->at->index[i]);
     }
 }
 
-/* The own point may be outside now: then nothing comes of it. */
+/* The place may be outside: then nothing comes of it, and loads there have nothing to load. */
 static loom_lexpr_id moved(void *context, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
     update *u = context;
     if (e.kind == LOOM_LX_AXIS) return u->place[e.aux];
-    bool own = e.kind == LOOM_LX_LOAD && n == u->op->n_axes && e.mode != LOOM_LOAD_DEFAULT;
-    for (uint32_t i = 0; own && i < n; i++) own = args[i] == u->place[i];
-    if (!own) return loom_lifted_expr(u->l, e, args, n);
-    loom_lexpr zero = {.kind = LOOM_LX_CONST, .dtype = e.dtype, .site = LOOM_NONE};
-    loom_lexpr_id all[LOOM_LIFTED_MAX_AXES + 1];
-    for (uint32_t i = 0; i < n; i++) all[i] = args[i];
-    all[n] = loom_lifted_expr(u->l, zero, NULL, 0);
-    e.mode = LOOM_LOAD_DEFAULT;
-    e.site = LOOM_NONE;
-    return loom_lifted_expr(u->l, e, all, n + 1);
+    bool outside = e.kind == LOOM_LX_LOAD && e.mode == LOOM_LOAD_PROVEN && n && e.site != LOOM_NONE;
+    for (uint32_t i = 0; e.kind == LOOM_LX_LOAD && e.mode == LOOM_LOAD_PROVEN && i < n; i++)
+        outside |= loom_schedule_differs(&u->c, loom_lifted_arg(u->l, &e, i));
+    return outside ? default_load(u, e, args, n) : make(u, e, args, n);
 }
 
-static loom_lblock_id make_body(update *u) {
-    uint32_t n = u->op->n_axes, k = u->op->n_results;
-    loom_lexpr_id first = u->l->n_exprs,
-                  *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)n + k + LOOM_LIFTED_MAX_AXES);
-    make_places(u);
-    for (uint32_t i = 0; i < n; i++) results[i] = u->place[i];
-    loom_clone_block(&(loom_clone){.l = u->l, .scratch = u->arena, .replace = moved, .context = u}, u->op->body,
-                     results + n);
-    return loom_lifted_block(u->l, first, 0, NULL, n + k, results);
+static void clone_body(update *u, loom_lexpr_id *values) {
+    loom_clone_block(&(loom_clone){.l = u->l, .scratch = u->arena, .replace = moved, .context = u}, u->c.op->body,
+                     values);
+}
+
+/* Where there are no points, nothing fails. */
+static loom_lexpr_id any_points(update *u) {
+    loom_lexpr_id all = LOOM_NONE;
+    for (uint32_t i = 0; i < u->c.op->n_axes; i++) {
+        if (!is_fixed(u, i)) continue;
+        loom_lexpr extent = {.kind = LOOM_LX_EXTENT, .dtype = LOOM_I64, .aux = u->c.op->axes[i], .site = LOOM_NONE};
+        loom_lexpr_id some = prim(u, LOOM_PRIM_GT, make(u, extent, NULL, 0), constant(u, LOOM_I64));
+        all = all == LOOM_NONE ? some : prim(u, LOOM_PRIM_AND, all, some);
+    }
+    return all;
+}
+
+/* What the body gives at the place. */
+static void make_values(update *u, loom_lexpr_id *values) {
+    uint32_t k = u->c.op->n_results;
+    if (!u->c.traps) {
+        clone_body(u, values);
+        return;
+    }
+    loom_lexpr choice = {.kind = LOOM_LX_IF, .site = LOOM_NONE};
+    loom_lexpr_id any = any_points(u), first = u->l->n_exprs;
+    choice.dtype = u->l->values[u->c.op->results[0]].dtype;
+    clone_body(u, values);
+    choice.blocks[0] = loom_lifted_block(u->l, first, 0, NULL, k, values);
+    first = u->l->n_exprs;
+    for (uint32_t j = 0; j < k; j++) values[j] = constant(u, u->l->values[u->c.op->results[j]].dtype);
+    choice.blocks[1] = loom_lifted_block(u->l, first, 0, NULL, k, values);
+    loom_lexpr_id chosen = make(u, choice, &any, 1);
+    for (uint32_t j = 0; j < k; j++) {
+        loom_lexpr result = {
+            .kind = LOOM_LX_RESULT, .dtype = u->l->values[u->c.op->results[j]].dtype, .aux = j, .site = LOOM_NONE};
+        values[j] = j ? make(u, result, &chosen, 1) : chosen;
+    }
+}
+
+/* ---- operations ---- */
+
+/* The axes that the place leaves. */
+static uint32_t axes_left(const update *u, const loom_axis_id **axes) {
+    loom_axis_id *left = LOOM_NEW_ARRAY(u->l->arena, loom_axis_id, (size_t)u->c.op->n_axes + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < u->c.op->n_axes; i++) {
+        if (!is_fixed(u, i)) left[n++] = u->c.op->axes[i];
+    }
+    *axes = left;
+    return n;
 }
 
 /* (a..., x...) -> x... */
-static loom_lblock_id replaced(update *u) {
-    uint32_t k = u->op->n_results;
-    loom_dtype *types = LOOM_NEW_ARRAY(u->arena, loom_dtype, 2 * (size_t)k);
-    loom_lexpr_id first = u->l->n_exprs, *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, k);
-    for (uint32_t j = 0; j < 2 * k; j++) types[j] = u->l->values[u->op->results[j % k]].dtype;
+static loom_lblock_id replaced(update *u, uint32_t k, const loom_lvalue_id *values) {
+    loom_dtype *types = LOOM_NEW_ARRAY(u->arena, loom_dtype, 2 * (size_t)k + 1);
+    loom_lexpr_id first = u->l->n_exprs, *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)k + 1);
+    for (uint32_t j = 0; j < 2 * k; j++) types[j] = u->l->values[values[j % k]].dtype;
     for (uint32_t j = 0; j < k; j++) {
         loom_lexpr param = {.kind = LOOM_LX_PARAM, .dtype = types[j], .aux = k + j, .site = LOOM_NONE};
-        results[j] = loom_lifted_expr(u->l, param, NULL, 0);
+        results[j] = make(u, param, NULL, 0);
     }
     return loom_lifted_block(u->l, first, 2 * k, types, k, results);
 }
 
-static void rewrite(update *u, loom_lop *to) {
-    loom_axis_id *axes = LOOM_NEW_ARRAY(u->l->arena, loom_axis_id, (size_t)u->op->n_axes + 1);
-    loom_lvalue_id *dest = LOOM_NEW_ARRAY(u->l->arena, loom_lvalue_id, u->op->n_results);
-    loom_lop made = *u->op;
+static loom_lop permute(update *u, loom_lblock_id body, uint32_t k, const loom_lvalue_id *dest,
+                        const loom_lvalue_id *results) {
+    loom_lop made = *u->c.op;
     made.kind = LOOM_LO_PERMUTE;
     made.distinct = true;
-    made.body = make_body(u);
-    made.combine = replaced(u);
-    made.rank = made.n_target_axes = u->op->n_axes;
-    made.target_axes = u->op->axes;
-    made.n_axes = 0;
-    for (uint32_t i = 0; i < u->op->n_axes; i++) {
-        if (!u->fixed[i]) axes[made.n_axes++] = u->op->axes[i];
-    }
-    made.axes = axes;
-    memcpy(dest, u->state, u->op->n_results * sizeof *dest);
+    made.body = body;
+    made.combine = replaced(u, k, results);
+    made.rank = made.n_target_axes = u->c.op->n_axes;
+    made.target_axes = u->c.op->axes;
+    made.n_axes = axes_left(u, &made.axes);
+    made.n_results = k;
+    made.results = results;
     made.dest = dest;
-    *to = made;
+    return made;
+}
+
+/* One PERMUTE that computes and writes. */
+static loom_lop whole(update *u) {
+    uint32_t n = u->c.op->n_axes, k = u->c.op->n_results;
+    loom_lexpr_id first = u->l->n_exprs, *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)n + k + 1);
+    loom_lvalue_id *dest = LOOM_NEW_ARRAY(u->l->arena, loom_lvalue_id, k);
+    u->at = &u->c.places.at[0];
+    make_places(u);
+    memcpy(results, u->place, n * sizeof *results);
+    make_values(u, results + n);
+    memcpy(dest, u->c.base, k * sizeof *dest);
+    return permute(u, loom_lifted_block(u->l, first, 0, NULL, n + k, results), k, dest, u->c.op->results);
+}
+
+static loom_lvalue_id value_over(update *u, uint32_t n, const loom_axis_id *axes, loom_dtype dtype) {
+    loom_lvalue v = u->l->values[u->c.op->results[0]];
+    v.dtype = dtype;
+    v.source = LOOM_LV_OP;
+    v.op = LOOM_NONE;
+    v.n_axes = n;
+    v.axes = axes;
+    v.name = NULL;
+    bool chunk = n && u->l->axes[axes[0]].kind == LOOM_AXIS_CHUNK;
+    v.rep = chunk ? LOOM_REP_REGULAR : LOOM_REP_AVOIDED;
+    return loom_lifted_value(u->l, v);
+}
+
+/* A COMPUTE before the operation, over the axes that the place leaves or over none; its results. */
+static const loom_lvalue_id *computed(update *u, bool over, loom_lexpr_id first, uint32_t k,
+                                      const loom_lexpr_id *results) {
+    loom_lop made = loom_lifted_empty(LOOM_LO_COMPUTE);
+    loom_lvalue_id *values = LOOM_NEW_ARRAY(u->l->arena, loom_lvalue_id, (size_t)k + 1);
+    if (over) made.n_axes = axes_left(u, &made.axes);
+    for (uint32_t i = 0; i < k; i++) values[i] = value_over(u, made.n_axes, made.axes, u->l->exprs[results[i]].dtype);
+    made.n_results = k;
+    made.results = values;
+    made.body = loom_lifted_block(u->l, first, 0, NULL, k, results);
+    made.span = u->c.op->span;
+    made.node = u->c.op->node;
+    made.inner = true;
+    insert(u->p, u->id, made);
+    return values;
+}
+
+static loom_lexpr_id load(update *u, loom_lvalue_id value) {
+    loom_lexpr_id indices[LOOM_LIFTED_MAX_AXES];
+    uint32_t n = u->l->values[value].n_axes;
+    for (uint32_t i = 0; i < n; i++) indices[i] = axis(u, i);
+    loom_lexpr e = {.kind = LOOM_LX_LOAD,
+                    .dtype = u->l->values[value].dtype,
+                    .mode = LOOM_LOAD_PROVEN,
+                    .aux = value,
+                    .site = LOOM_NONE};
+    return make(u, e, indices, n);
+}
+
+/* The place's index along a fixed axis, as a value: over no axis, unless it stands on those that are left. */
+static loom_lvalue_id index_value(update *u, uint32_t position) {
+    loom_lexpr_id first = u->l->n_exprs;
+    bool over = loom_schedule_depends_on(&u->c, u->at->index[position], ~u->at->fixed);
+    uint32_t left = 0;
+    for (uint32_t i = 0; over && i < u->c.op->n_axes; i++) {
+        if (!is_fixed(u, i)) u->place[i] = axis(u, left++);
+    }
+    loom_lexpr_id x = copy_simple(u, u->at->index[position]);
+    return computed(u, over, first, 1, &x)[0];
+}
+
+/* What the place changes: results of the body there, as values, in order of the results. */
+static const loom_lvalue_id *changed_values(update *u, uint32_t *k) {
+    loom_lexpr_id first = u->l->n_exprs,
+                  *values = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)u->c.op->n_results + 1);
+    make_places(u);
+    make_values(u, values);
+    *k = 0;
+    for (uint32_t j = 0; j < u->c.op->n_results; j++) {
+        if (u->at->of[j]) values[(*k)++] = values[j];
+    }
+    return computed(u, true, first, *k, values);
+}
+
+/* The last place that changes the result makes it. */
+static bool is_last(const update *u, uint32_t result) {
+    for (const loom_change *p = u->at + 1; p < u->c.places.at + u->c.places.count; p++) {
+        if (p->of[result]) return false;
+    }
+    return true;
+}
+
+/* Computes what the place changes before the operation, and writes it behind. */
+static void make_place(update *u, loom_lop_id behind) {
+    const loom_lop *op = u->c.op;
+    loom_lvalue_id index[LOOM_LIFTED_MAX_AXES];
+    uint32_t k, at = 0;
+    for (uint32_t i = 0; i < op->n_axes; i++) {
+        if (is_fixed(u, i)) index[i] = index_value(u, i);
+    }
+    const loom_lvalue_id *values = changed_values(u, &k);
+    loom_lvalue_id *dest = LOOM_NEW_ARRAY(u->l->arena, loom_lvalue_id, (size_t)k + 1),
+                   *made = LOOM_NEW_ARRAY(u->l->arena, loom_lvalue_id, (size_t)k + 1);
+    for (uint32_t j = 0; j < op->n_results; j++) {
+        if (!u->at->of[j]) continue;
+        const loom_lvalue *v = &u->l->values[op->results[j]];
+        dest[at] = u->now[j];
+        u->now[j] = made[at++] = is_last(u, j) ? op->results[j] : value_over(u, v->n_axes, v->axes, v->dtype);
+    }
+    loom_lexpr_id first = u->l->n_exprs, *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)op->n_axes + k + 1);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < op->n_axes; i++) results[i] = is_fixed(u, i) ? load(u, index[i]) : axis(u, left++);
+    for (uint32_t j = 0; j < k; j++) results[op->n_axes + j] = load(u, values[j]);
+    insert(u->p, behind, permute(u, loom_lifted_block(u->l, first, 0, NULL, op->n_axes + k, results), k, dest, made));
+}
+
+/* ---- where it applies ---- */
+
+typedef struct reading {
+    const loom_lvalue_id *values;
+    uint32_t n;
+    bool found;
+} reading;
+
+static void note_read(void *context, loom_lvalue_id value) {
+    reading *r = context;
+    for (uint32_t j = 0; j < r->n; j++) r->found |= r->values[j] == value;
+}
+
+static bool reads_any(const loom_lifted *l, loom_lop_id id, uint32_t n, const loom_lvalue_id *values) {
+    reading r = {values, n, false};
+    loom_lifted_reads(l, id, note_read, &r);
+    return r.found;
+}
+
+static bool is_in_loop(const pass *p, loom_lop_id id) {
+    for (id = p->parent[id]; id != LOOM_NONE; id = p->parent[id]) {
+        if (p->l->ops[id].kind == LOOM_LO_LOOP) return true;
+    }
+    return false;
+}
+
+static loom_lop_id block_end(const pass *p, loom_lop_id id) {
+    const loom_lop *around = &p->l->ops[p->parent[id]];
+    return id < around->inner_end ? around->inner_end : around->else_end;
+}
+
+/* The first operation of the LOOP or IF, or the operation itself. */
+static loom_lop_id begin_of(const loom_lifted *l, loom_lop_id id) {
+    const loom_lop *op = &l->ops[id];
+    if (op->kind == LOOM_LO_LOOP) return op->inner_first;
+    return op->kind == LOOM_LO_IF ? op->inner_first : id;
+}
+
+/* Before which operation of its block the new values are there at the latest. */
+static loom_lop_id latest(const update *u) {
+    const pass *p = u->p;
+    loom_lop_id end = block_end(p, u->id);
+    for (loom_lop_id id = u->id + 1; id < end; id++) {
+        if (!reads_any(u->l, id, u->c.op->n_results, u->c.op->results)) continue;
+        while (p->parent[id] != p->parent[u->id]) id = p->parent[id];
+        return begin_of(u->l, id);
+    }
+    return end;
+}
+
+/* ---- permutes ---- */
+
+/* Whether it is a PERMUTE onto values of this turn whose body looks at them. */
+static bool reads_targets(const update *u) {
+    const loom_lop *op = u->c.op;
+    if (op->kind != LOOM_LO_PERMUTE || !op->dest || op->n_context || op->n_axes == 0) return false;
+    if (loom_lifted_any_segmented(u->l, op->n_axes, op->axes)) return false;
+    const loom_lblock *b = &u->l->blocks[op->body];
+    reading r = {op->dest, op->n_results, false};
+    for (loom_lexpr_id id = b->first; id < b->end; id++) {
+        if (u->l->exprs[id].kind == LOOM_LX_LOAD) note_read(&r, u->l->exprs[id].aux);
+    }
+    return r.found;
+}
+
+/* What it places, and where, is computed while all is as it was. */
+static void compute_first(update *u) {
+    loom_lop op = *u->c.op, compute = op;
+    const loom_lblock b = u->l->blocks[op.body];
+    loom_lexpr_id *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)b.n_results + 1);
+    loom_lvalue_id *values = LOOM_NEW_ARRAY(u->l->arena, loom_lvalue_id, (size_t)b.n_results + 1);
+    for (uint32_t i = 0; i < b.n_results; i++)
+        values[i] = value_over(u, op.n_axes, op.axes, u->l->exprs[b.results[i]].dtype);
+    compute.kind = LOOM_LO_COMPUTE;
+    compute.combine = LOOM_NONE;
+    compute.n_results = b.n_results;
+    compute.results = values;
+    compute.dest = NULL;
+    compute.distinct = false;
+    compute.rank = compute.n_target_axes = 0;
+    compute.builtin = LOOM_PRIM_COUNT;
+    loom_lexpr_id first = u->l->n_exprs;
+    for (uint32_t i = 0; i < b.n_results; i++) results[i] = load(u, values[i]);
+    op.body = loom_lifted_block(u->l, first, 0, NULL, b.n_results, results);
+    insert(u->p, u->id, compute);
+    insert(u->p, latest(u), op);
+    grow(u->p, u->id, 1);
+    u->p->gone[u->id] = true;
+}
+
+/* ---- computes ---- */
+
+/* Whether all that is read of the old values is at the place itself: then what a thread changes no other looks at. */
+static bool reads_places_alone(const update *u) {
+    const loom_lop *op = u->c.op;
+    const loom_lblock *b = &u->l->blocks[op->body];
+    for (loom_lexpr_id id = b->first; id < b->end; id++) {
+        const loom_lexpr *e = &u->l->exprs[id];
+        reading r = {u->c.base, op->n_results, false};
+        if (e->kind != LOOM_LX_LOAD) continue;
+        note_read(&r, e->aux);
+        for (uint32_t i = 0; r.found && i < e->n_args; i++) {
+            const loom_lexpr *index = &u->l->exprs[loom_lifted_arg(u->l, e, i)];
+            if (index->kind != LOOM_LX_AXIS || index->aux != i) return false;
+        }
+    }
+    return true;
+}
+
+static bool is_whole(const update *u, loom_lop_id end) {
+    const loom_lop *op = u->c.op;
+    if (u->c.places.count != 1) return false;
+    for (uint32_t j = 0; j < op->n_results; j++) {
+        if (!u->c.places.at[0].of[j]) return false;
+    }
+    for (loom_lop_id id = u->id + 1; id < end; id++) {
+        if (reads_any(u->l, id, op->n_results, u->c.base)) return false;
+    }
+    bool point = true;
+    for (uint32_t i = 0; i < op->n_axes; i++) point &= u->c.places.at[0].fixed >> i & 1;
+    return point || reads_places_alone(u);
+}
+
+/* What is changed is of this turn: it may die here. */
+static bool is_of_turn(const update *u, const loom_lvalue_id *changed) {
+    for (uint32_t j = 0; j < u->c.op->n_results; j++) {
+        const loom_lvalue *v = &u->l->values[changed[j]];
+        if (v->source != LOOM_LV_STATE && (v->source != LOOM_LV_OP || !is_in_loop(u->p, v->op))) return false;
+    }
+    return true;
+}
+
+/* What changes nowhere is changed to what it is, at some place. */
+static void change_all(update *u) {
+    for (uint32_t j = 0; j < u->c.op->n_results; j++) {
+        bool changed = false;
+        for (size_t k = 0; k < u->c.places.count; k++) changed |= u->c.places.at[k].of[j];
+        if (!changed) u->c.places.at[0].of[j] = true;
+    }
+}
+
+static void rewrite(update *u) {
+    loom_lop_id end = block_end(u->p, u->id), behind = latest(u);
+    change_all(u);
+    if (is_whole(u, end)) {
+        loom_lop made = whole(u);
+        u->l->ops[u->id] = made;
+        return;
+    }
+    size_t before = u->p->insertions.count;
+    u->now = LOOM_NEW_ARRAY(u->arena, loom_lvalue_id, (size_t)u->c.op->n_results + 1);
+    memcpy(u->now, u->c.base, u->c.op->n_results * sizeof *u->now);
+    for (size_t k = 0; k < u->c.places.count; k++) {
+        u->at = &u->c.places.at[k];
+        make_place(u, behind);
+    }
+    grow(u->p, u->id, (uint32_t)(u->p->insertions.count - before) - 1);
+    u->p->gone[u->id] = true;
 }
 
 void loom_schedule_updates(loom_lifted *l, loom_arena *scratch) {
-    const loom_lop_id *parent = loom_lifted_parents(l, scratch);
+    size_t n = (size_t)l->n_ops + 1;
+    pass p = {.l = l, .arena = scratch, .parent = loom_lifted_parents(l, scratch)};
+    p.first = LOOM_NEW_ARRAY(scratch, uint32_t, n);
+    p.last = LOOM_NEW_ARRAY(scratch, uint32_t, n);
+    p.gone = LOOM_NEW_ARRAY(scratch, bool, n);
+    p.inner = LOOM_NEW_ARRAY(scratch, uint32_t, n);
+    p.other = LOOM_NEW_ARRAY(scratch, uint32_t, n);
+    memset(p.first, 0xff, n * sizeof *p.first);
+    memset(p.last, 0xff, n * sizeof *p.last);
     for (loom_lop_id id = 0; id < l->n_ops; id++) {
-        if (parent[id] == LOOM_NONE || l->ops[parent[id]].kind != LOOM_LO_LOOP) continue;
-        update u = {.l = l, .arena = scratch, .op = &l->ops[id], .loop = &l->ops[parent[id]]};
-        if (applies(&u)) rewrite(&u, &l->ops[id]);
+        if (!is_in_loop(&p, id)) continue;
+        loom_lop op = l->ops[id];
+        update u = {.p = &p, .l = l, .arena = scratch, .c = {.l = l, .arena = scratch, .op = &op}, .id = id};
+        if (loom_schedule_finds_changes(&u.c)) {
+            if (is_of_turn(&u, u.c.base)) rewrite(&u);
+        } else if (reads_targets(&u) && is_of_turn(&u, op.dest)) {
+            compute_first(&u);
+        }
     }
+    if (p.insertions.count) put_in(&p);
 }

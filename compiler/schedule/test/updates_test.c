@@ -81,14 +81,37 @@ LOOM_TEST(updates, a_row) {
     loom_arena_destroy(b->arena);
 }
 
-/* What changes more than the points, needs the index itself, or does not keep the state, stays. */
+/* m with [x, x] = a with [x + 1, x] = b: the values first, then one after the other. */
+LOOM_TEST(updates, two_elements) {
+    loom_lexpr_id i, j, x;
+    turning t = open_turn(&i, &j, &x);
+    builder *b = &t.b;
+    loom_lexpr_id beside = b_prim(b, LOOM_PRIM_ADD, x, b_i64(b, 1)), column = b_prim(b, LOOM_PRIM_EQ, j, x);
+    loom_lexpr_id one = b_prim(b, LOOM_PRIM_AND, b_prim(b, LOOM_PRIM_EQ, i, x), column),
+                  two = b_prim(b, LOOM_PRIM_AND, b_prim(b, LOOM_PRIM_EQ, i, beside), column);
+    loom_lexpr_id first = choose(&t, one, LOAD(b, t.state, beside, x), LOAD(b, t.state, i, j));
+    const loom_lop *op = close_turn(&t, choose(&t, two, LOAD(b, t.state, x, x), first));
+    LOOM_CHECK(op->kind == LOOM_LO_PERMUTE && op->n_axes == 0);
+    const loom_lop *before = &b->l->ops[b->l->values[op->dest[0]].op];
+    LOOM_CHECK(before == op - 1 && before->kind == LOOM_LO_PERMUTE && before->dest[0] == t.state);
+    for (const loom_lop *o = b->l->ops + b->l->values[t.next].op - 2; o >= b->l->ops + t.inner; o--)
+        LOOM_CHECK(o->kind == LOOM_LO_COMPUTE && o->n_axes == 0);
+    for (loom_lexpr_id e = b->l->blocks[op->body].first; e < b->l->blocks[op->body].end; e++)
+        LOOM_CHECK(b->l->exprs[e].kind != LOOM_LX_LOAD || b->l->exprs[e].aux != t.state);
+    loom_arena_destroy(b->arena);
+}
+
+/* What changes more than the points, may fail at some of them alone, or does not keep the state, stays. */
 LOOM_TEST(updates, what_stays) {
     for (int way = 0; way < 5; way++) {
         loom_lexpr_id i, j, x, value = LOOM_NONE;
         turning t = open_turn(&i, &j, &x);
         builder *b = &t.b;
         loom_lexpr_id here = b_prim(b, LOOM_PRIM_EQ, i, x), own = LOAD(b, t.state, i, j);
-        if (way == 0) value = choose(&t, here, i, own);                          /* the index is looked at */
+        if (way == 0) { /* it fails by the index */
+            loom_lexpr e = {.kind = LOOM_LX_CHECK, .dtype = LOOM_I64, .site = b_site(b, "no")};
+            value = choose(&t, here, loom_lifted_expr(b->l, e, (loom_lexpr_id[]){here, x}, 2), own);
+        }
         if (way == 1) value = choose(&t, here, own, b_i64(b, 0));                /* all others change */
         if (way == 2) value = choose(&t, b_prim(b, LOOM_PRIM_LE, i, x), j, own); /* more than one row */
         if (way == 3) value = choose(&t, here, j, b_prim(b, LOOM_PRIM_ADD, own, x));

@@ -4,8 +4,8 @@
  * then the element axes' own index) and the value The node that is the chunk function's result for an output of kind
  * PERMUTE goes straight into that output's accumulator; its dest is a fill with the neutral element and is never made.
  *
- *     scatter dest is xs     ->  the last writer in source order wins: a permute of (position, value) whose operator
- * keeps the later position, then a choice between that and dest
+ *     scatter dest is xs     ->  the same with the operator (a, x) -> x: places get what goes there in source order, so
+ * the last one stays
  *
  * Rows that differ in length: place.c.
  */
@@ -78,21 +78,12 @@ static bool at_point(vec *v, const space *s, leaf x, loom_lexpr_id *e) {
     return vec_load_or_const(v, &x, vec_zero_scalar(), e);
 }
 
-/* `position`: the first value is the number of the point, for scatter. */
-static bool build_points(vec *v, const space *s, const val *is, const val *xs, bool position, loom_lexpr_id *results) {
+static bool build_points(vec *v, const space *s, const val *is, const val *xs, loom_lexpr_id *results) {
     uint32_t at = 0;
     for (uint32_t i = 0; i < is->n; i++) {
         if (!at_point(v, s, is->at[i], &results[at++])) return false;
     }
     for (uint32_t k = 0; k < s->n_inner; k++) results[at++] = vec_x_axis(v, s->depth + s->n_units + k);
-    if (position) {
-        loom_lexpr_id number = vec_x_int(v, 0);
-        for (uint32_t k = 0; k < s->n_units; k++) {
-            loom_lexpr_id rows = vec_x_prim2(v, LOOM_PRIM_MUL, number, vec_x_extent(v, s->units[k]));
-            number = vec_x_prim2(v, LOOM_PRIM_ADD, rows, vec_x_axis(v, s->depth + k));
-        }
-        results[at++] = number;
-    }
     for (uint32_t i = 0; i < xs->n; i++) {
         if (!at_point(v, s, xs->at[i], &results[at++])) return false;
     }
@@ -115,7 +106,7 @@ static bool onto_rows(const vec *v, const placing *p) {
 }
 
 static bool make_permute(vec *v, placing *p, const space *s, leaf *out) {
-    uint32_t depth = v->depth, n_values = p->xs->n + (p->position ? 1 : 0);
+    uint32_t depth = v->depth, n_values = p->xs->n;
     const leaf *dest = &p->dest->at[0];
     loom_lexpr_id first = v->l->n_exprs;
     loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, (size_t)n_values + LOOM_MAX_DEPTH + p->is->n);
@@ -125,7 +116,7 @@ static bool make_permute(vec *v, placing *p, const space *s, leaf *out) {
         return false;
     }
     vec_op_begin(v);
-    bool ok = build_points(v, s, p->is, p->xs, p->position, results);
+    bool ok = build_points(v, s, p->is, p->xs, results);
     vec_op_end(v);
     if (!ok) {
         v->depth = depth;
@@ -280,13 +271,16 @@ bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result) {
     return vec_permute_values(v, &p, out);
 }
 
-/* (a, x) -> x: each place is told once. */
-static loom_lblock_id replaced(vec *v) {
-    loom_dtype types[2] = {LOOM_I64, LOOM_I64};
+/* (a..., x...) -> x... */
+static loom_lblock_id replaced(vec *v, const val *xs) {
+    uint32_t n = xs->n;
+    loom_dtype *types = LOOM_NEW_ARRAY(v->scratch, loom_dtype, 2 * (size_t)n);
+    loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, n);
+    for (uint32_t i = 0; i < n; i++) types[i] = types[n + i] = xs->at[i].dtype;
     vec_op_begin(v);
     open_block b = vec_block_open(v);
-    loom_lexpr_id x = vec_x_param(v, LOOM_I64, 1);
-    loom_lblock_id block = vec_block_close(v, b, 2, types, 1, &x);
+    for (uint32_t i = 0; i < n; i++) results[i] = vec_x_param(v, types[i], n + i);
+    loom_lblock_id block = vec_block_close(v, b, 2 * n, types, n, results);
     vec_op_end(v);
     return block;
 }
@@ -303,7 +297,7 @@ bool vec_lift_compaction(vec *v, const loom_node *n, const val *places, extent l
     placing p = {.node = n, .dest = &dest, .is = places, .xs = &index, .rank = 1, .output = LOOM_NONE};
     p.distinct = true; /* places are sums of flags */
     loom_lvalue_id onto;
-    p.combine = replaced(v);
+    p.combine = replaced(v, &index);
     p.builtin = LOOM_PRIM_COUNT;
     p.context = context_of(v, &p);
     if (!vec_canonical(v, n, &dest_at[0], p.context, &onto)) return false;
@@ -318,77 +312,14 @@ bool vec_lift_compaction(vec *v, const loom_node *n, const val *places, extent l
 
 /* ---- scatter ---- */
 
-/* (p, x...), (q, y...) -> the one with the greater position */
-static loom_lblock_id later(vec *v, const val *xs) {
-    uint32_t n = xs->n + 1;
-    loom_dtype *types = LOOM_NEW_ARRAY(v->scratch, loom_dtype, 2 * (size_t)n);
-    loom_lexpr_id *results = LOOM_NEW_ARRAY(v->scratch, loom_lexpr_id, n), p, q;
-    for (uint32_t i = 0; i < n; i++) types[i] = types[n + i] = i ? xs->at[i - 1].dtype : LOOM_I64;
-    vec_op_begin(v);
-    open_block b = vec_block_open(v);
-    p = vec_x_param(v, LOOM_I64, 0);
-    q = vec_x_param(v, LOOM_I64, n);
-    loom_lexpr_id after = vec_x_prim2(v, LOOM_PRIM_GT, q, p);
-    for (uint32_t i = 0; i < n; i++) {
-        loom_lexpr_id args[3] = {after, vec_x_param(v, types[i], n + i), vec_x_param(v, types[i], i)};
-        results[i] = vec_x_prim(v, LOOM_PRIM_SELECT, types[i], args, LOOM_NONE);
-    }
-    loom_lblock_id block = vec_block_close(v, b, 2 * n, types, n, results);
-    vec_op_end(v);
-    return block;
-}
-
-typedef struct choice {
-    val placed, dest; /* placed.at[0]: positions */
-} choice;
-
-/* The point's indices are levels that the operation will have for the own axes of what is made here. */
-static bool build_choice(vec *v, void *argument, val *result) {
-    choice *c = argument;
-    leaf *at;
-    uint32_t n_own = c->dest.at[0].n_own;
-    index_step path[MAX_LEVELS];
-    val placed, dest;
-    uint32_t depth = v->depth;
-    for (uint32_t k = 0; k < n_own; k++) {
-        if (!vec_push_level(v, NULL, c->dest.at[0].own[k])) return false;
-        path[k] = vec_at_expr(vec_x_axis(v, depth + k));
-    }
-    bool ok =
-        vec_pull_path(v, NULL, c->placed, path, n_own, &placed) && vec_pull_path(v, NULL, c->dest, path, n_own, &dest);
-    v->depth = depth;
-    loom_lexpr_id position, args[3];
-    if (!ok || !vec_to_expr(v, &placed.at[0], &position)) return false;
-    args[0] = vec_x_prim2(v, LOOM_PRIM_GE, position, vec_x_int(v, 0));
-    *result = vec_leaves_of(v, dest.n, &at);
-    for (uint32_t i = 0; i < dest.n; i++) {
-        if (!vec_to_expr(v, &placed.at[i + 1], &args[1]) || !vec_to_expr(v, &dest.at[i], &args[2])) return false;
-        at[i] = vec_expr_leaf(v, vec_x_prim(v, LOOM_PRIM_SELECT, dest.at[i].dtype, args, LOOM_NONE));
-        at[i].n_own = n_own;
-        at[i].own = c->dest.at[0].own;
-    }
-    return true;
-}
-
-/* Elements of one shape move with their positions. */
+/* Elements of one shape. */
 static bool scatter_values(vec *v, placing *p, const space *s, val *result) {
-    const loom_node *n = p->node;
-    const val *dest = p->dest;
+    leaf *out;
     p->context = context_of(v, p);
     p->builtin = LOOM_PRIM_COUNT;
-    p->combine = later(v, p->xs);
-    p->position = true;
-    loom_lvalue_id *onto = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)dest->n + 1);
-    leaf none = vec_int_leaf(-1), *out;
-    for (uint32_t k = dest->at[0].n_own; k > 0; k--) none = vec_replicate_leaf(v, &none, dest->at[0].own[k - 1]);
-    if (!vec_canonical(v, n, &none, p->context, &onto[0])) return false;
-    for (uint32_t i = 0; i < dest->n; i++) {
-        if (!vec_canonical(v, n, &dest->at[i], p->context, &onto[i + 1])) return false;
-    }
-    p->onto = onto;
-    choice c = {.dest = *dest};
-    c.placed = vec_leaves_of(v, dest->n + 1, &out);
-    return make_permute(v, p, s, out) && vec_emit_compute(v, n, build_choice, &c, result);
+    p->combine = replaced(v, p->xs);
+    *result = vec_leaves_of(v, p->dest->n, &out);
+    return onto_values(v, p, s, out);
 }
 
 bool vec_lift_scatter(vec *v, frame *f, loom_node_id id, val *result) {

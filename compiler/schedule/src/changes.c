@@ -1,0 +1,228 @@
+/* Rule. A result of a COMPUTE is a value u but for some points if it is the load of u at the own point, or a choice
+ * between two such, or a choice whose other side is, by a condition that asks for index = x along some axes: then the
+ * points with these indices may be others. What asks for more besides (`and`) changes no more points. x is found
+ * anywhere, without failing.
+ *
+ * The body is evaluated at those points then, and nowhere else. So what may fail in it must not depend on the point,
+ * nor be looked at by points of some indices alone.
+ *
+ * Example: select(j == i + 1, a, select(j == i, b, u[j])) changes u at i + 1 and at i. Cost: the body times the number
+ * of places. */
+#include "changes.h"
+#include <string.h>
+
+/* Indices are counters, sums and remainders of such. */
+#define DEEPEST_INDEX 8
+/* The body is made once for each place, and asks for all of them. */
+#define MOST_PLACES 16
+
+static const loom_lexpr *expr(const loom_changes *c, loom_lexpr_id id) {
+    return &c->l->exprs[id];
+}
+
+static loom_lexpr_id arg(const loom_changes *c, loom_lexpr_id id, uint32_t i) {
+    return loom_lifted_arg(c->l, expr(c, id), i);
+}
+
+static bool is_own_point(const loom_changes *c, const loom_lexpr *e) {
+    if (e->kind != LOOM_LX_LOAD || e->n_args != c->op->n_axes) return false;
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        const loom_lexpr *index = expr(c, loom_lifted_arg(c->l, e, i));
+        if (index->kind != LOOM_LX_AXIS || index->aux != i) return false;
+    }
+    return true;
+}
+
+static bool same(const loom_changes *c, loom_lexpr_id a, loom_lexpr_id b) {
+    const loom_lexpr *x = expr(c, a), *y = expr(c, b);
+    if (a == b) return true;
+    if (x->kind != y->kind || x->dtype != y->dtype || x->prim != y->prim || x->aux != y->aux || x->n_args != y->n_args)
+        return false;
+    if (x->kind == LOOM_LX_CONST) return loom_lifted_same_scalar(x->dtype, &x->imm, &y->imm);
+    for (uint32_t i = 0; i < x->n_args; i++) {
+        if (!same(c, arg(c, a, i), arg(c, b, i))) return false;
+    }
+    return true;
+}
+
+/* Found anywhere: loads whose index may be outside get a default. */
+static bool is_simple(const loom_changes *c, loom_lexpr_id id, uint32_t depth) {
+    const loom_lexpr *e = expr(c, id);
+    bool kind = e->kind == LOOM_LX_CONST || e->kind == LOOM_LX_AXIS || e->kind == LOOM_LX_EXTENT ||
+                e->kind == LOOM_LX_CONVERT || e->kind == LOOM_LX_LOAD ||
+                (e->kind == LOOM_LX_PRIM && !loom_prim_table[e->prim].can_trap);
+    if (!kind || depth == 0) return false;
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        if (!is_simple(c, arg(c, id, i), depth - 1)) return false;
+    }
+    return true;
+}
+
+bool loom_schedule_depends_on(const loom_changes *c, loom_lexpr_id id, uint64_t positions) {
+    const loom_lexpr *e = expr(c, id);
+    if (e->kind == LOOM_LX_AXIS) return positions >> e->aux & 1;
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        if (loom_schedule_depends_on(c, arg(c, id, i), positions)) return true;
+    }
+    return false;
+}
+
+/* ---- which points ---- */
+
+/* index = x along an axis. */
+static bool is_test(const loom_changes *c, loom_lexpr_id id, uint32_t *position, loom_lexpr_id *x) {
+    const loom_lexpr *e = expr(c, id);
+    if (e->kind != LOOM_LX_PRIM || e->prim != LOOM_PRIM_EQ) return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        const loom_lexpr *axis = expr(c, arg(c, id, i));
+        *position = axis->aux;
+        *x = arg(c, id, 1 - i);
+        if (axis->kind == LOOM_LX_AXIS && expr(c, *x)->dtype == LOOM_I64 && is_simple(c, *x, DEEPEST_INDEX))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t tests_in(const loom_changes *c, loom_lexpr_id id, loom_lexpr_id *index) {
+    const loom_lexpr *e = expr(c, id);
+    uint32_t p;
+    loom_lexpr_id x;
+    if (e->kind == LOOM_LX_PRIM && e->prim == LOOM_PRIM_AND)
+        return tests_in(c, arg(c, id, 0), index) | tests_in(c, arg(c, id, 1), index);
+    if (!is_test(c, id, &p, &x)) return 0;
+    index[p] = x; /* of several, any will do: the points are those that all of them hold for */
+    return UINT64_C(1) << p;
+}
+
+static loom_change *find_place(loom_changes *c, uint64_t fixed, const loom_lexpr_id *index) {
+    for (size_t k = 0; k < c->places.count; k++) {
+        bool equal = c->places.at[k].fixed == fixed;
+        for (uint32_t i = 0; i < c->op->n_axes && equal; i++)
+            equal = !(fixed >> i & 1) || same(c, index[i], c->places.at[k].index[i]);
+        if (equal) return &c->places.at[k];
+    }
+    if (c->places.count == MOST_PLACES) return NULL;
+    loom_change place = {fixed, index, LOOM_NEW_ARRAY(c->arena, bool, (size_t)c->op->n_results + 1)};
+    LOOM_PUSH(c->arena, c->places, place);
+    return &c->places.at[c->places.count - 1];
+}
+
+static bool asks_for_place(loom_changes *c, loom_lexpr_id condition, uint32_t result) {
+    loom_lexpr_id *index = LOOM_NEW_ARRAY(c->arena, loom_lexpr_id, (size_t)c->op->n_axes + 1);
+    uint64_t fixed = tests_in(c, condition, index);
+    loom_change *place = fixed ? find_place(c, fixed, index) : NULL;
+    if (place) place->of[result] = true;
+    return place != NULL;
+}
+
+/* Whether value `number` of the expression is `base` at the own point but where a place is. */
+static bool keeps(loom_changes *c, loom_lexpr_id id, uint32_t number, uint32_t result, loom_lvalue_id *base) {
+    const loom_lexpr *e = expr(c, id);
+    if (e->kind == LOOM_LX_RESULT) return keeps(c, arg(c, id, 0), e->aux, result, base);
+    if (is_own_point(c, e)) {
+        if (*base == LOOM_NONE) *base = e->aux;
+        return *base == e->aux;
+    }
+    loom_lexpr_id yes, no;
+    if (e->kind == LOOM_LX_PRIM && e->prim == LOOM_PRIM_SELECT) {
+        yes = arg(c, id, 1);
+        no = arg(c, id, 2);
+    } else if (e->kind == LOOM_LX_IF) {
+        yes = c->l->blocks[e->blocks[0]].results[number];
+        no = c->l->blocks[e->blocks[1]].results[number];
+    } else {
+        return false;
+    }
+    return keeps(c, no, 0, result, base) &&
+           (asks_for_place(c, arg(c, id, 0), result) || keeps(c, yes, 0, result, base));
+}
+
+static bool same_axes(const loom_lifted *l, loom_lvalue_id value, const loom_lop *op) {
+    const loom_lvalue *v = &l->values[value];
+    return v->n_axes == op->n_axes && memcmp(v->axes, op->axes, op->n_axes * sizeof *op->axes) == 0;
+}
+
+/* ---- what fails ---- */
+
+/* Per expression of the body: whether it is another at other indices of the places; whether points of some of these
+ * alone look at it. */
+enum {
+    DEPENDS = 1,
+    GUARDED = 2
+};
+
+static uint32_t inner_blocks(const loom_lexpr *e) {
+    return e->kind == LOOM_LX_IF || e->kind == LOOM_LX_WHILE ? 2 : e->kind == LOOM_LX_FOR ? 1 : 0;
+}
+
+static bool depends(const loom_lblock *b, const uint8_t *class, loom_lexpr_id id) {
+    return id >= b->first && id < b->end && class[id - b->first] & DEPENDS;
+}
+
+static void classify(const loom_changes *c, uint64_t fixed, uint8_t *class) {
+    const loom_lblock *b = &c->l->blocks[c->op->body];
+    for (loom_lexpr_id id = b->first; id < b->end; id++) {
+        const loom_lexpr *e = expr(c, id);
+        bool own = e->kind == LOOM_LX_AXIS && fixed >> e->aux & 1;
+        for (uint32_t i = 0; i < e->n_args; i++) own |= depends(b, class, arg(c, id, i));
+        for (uint32_t k = 0; k < inner_blocks(e); k++) {
+            const loom_lblock *x = &c->l->blocks[e->blocks[k]];
+            bool loops = e->kind != LOOM_LX_IF;
+            for (uint32_t r = 0; r < x->n_results; r++) own |= depends(b, class, x->results[r]);
+            for (loom_lexpr_id i = x->first; i < x->end && loops; i++) own |= depends(b, class, i);
+        }
+        for (uint32_t k = 0; k < inner_blocks(e); k++) {
+            const loom_lblock *x = &c->l->blocks[e->blocks[k]];
+            bool guards = own && (e->kind != LOOM_LX_IF || depends(b, class, arg(c, id, 0)));
+            for (loom_lexpr_id i = x->first; i < x->end && guards; i++) class[i - b->first] |= GUARDED;
+        }
+        if (own) class[id - b->first] |= DEPENDS;
+    }
+}
+
+/* Inner blocks stand before what guards them, so all is known when this is asked. */
+static bool fails_alike(loom_changes *c, uint64_t fixed) {
+    const loom_lblock *b = &c->l->blocks[c->op->body];
+    uint8_t *class = LOOM_NEW_ARRAY(c->arena, uint8_t, (size_t)(b->end - b->first) + 1);
+    classify(c, fixed, class);
+    c->class = class;
+    for (loom_lexpr_id id = b->first; id < b->end; id++) {
+        const loom_lexpr *e = expr(c, id);
+        bool loops = e->kind == LOOM_LX_FOR || e->kind == LOOM_LX_WHILE;
+        if (loops && class[id - b->first]) return false;
+        bool may_fail = e->kind == LOOM_LX_CHECK || (e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_CHECKED) ||
+                        (e->kind == LOOM_LX_PRIM && loom_prim_table[e->prim].can_trap);
+        if (!may_fail) continue;
+        if (class[id - b->first]) return false;
+        c->traps = true;
+    }
+    return true;
+}
+
+bool loom_schedule_differs(const loom_changes *c, loom_lexpr_id id) {
+    return depends(&c->l->blocks[c->op->body], c->class, id);
+}
+
+bool loom_schedule_finds_changes(loom_changes *c) {
+    const loom_lop *op = c->op;
+    if (op->kind != LOOM_LO_COMPUTE || op->dense || op->sliced || op->blank || op->n_axes == 0 || op->n_results == 0 ||
+        loom_lifted_any_segmented(c->l, op->n_axes, op->axes))
+        return false;
+    loom_lvalue_id *base = LOOM_NEW_ARRAY(c->arena, loom_lvalue_id, op->n_results);
+    uint64_t fixed = 0;
+    for (uint32_t j = 0; j < op->n_results; j++) {
+        base[j] = LOOM_NONE;
+        if (!same_axes(c->l, op->results[j], op) || !keeps(c, c->l->blocks[op->body].results[j], 0, j, &base[j]) ||
+            !same_axes(c->l, base[j], op))
+            return false;
+    }
+    c->base = base;
+    for (size_t k = 0; k < c->places.count; k++) fixed |= c->places.at[k].fixed;
+    for (size_t k = 0; k < c->places.count; k++) {
+        const loom_change *place = &c->places.at[k];
+        for (uint32_t i = 0; i < op->n_axes; i++) {
+            if (place->fixed >> i & 1 && loom_schedule_depends_on(c, place->index[i], fixed)) return false;
+        }
+    }
+    return fixed != 0 && fails_alike(c, fixed);
+}

@@ -1,0 +1,33 @@
+/* What an operation changes of values that it otherwise leaves as they are. Private; rules in changes.c. */
+#ifndef LOOM_SCHEDULE_CHANGES_H
+#define LOOM_SCHEDULE_CHANGES_H
+
+#include "compiler/ir/lifted.h"
+
+/* Points whose indices along some axes are given. */
+typedef struct loom_change {
+    uint64_t fixed;             /* positions of these axes */
+    const loom_lexpr_id *index; /* by position: the index, in the operation's body */
+    bool *of;                   /* per result: whether it is another than `base` there */
+} loom_change;
+
+typedef struct loom_changes {
+    const loom_lifted *l;
+    loom_arena *arena;
+    const loom_lop *op;
+    const loom_lvalue_id *base; /* per result: what it is at all other points */
+    LOOM_VEC(loom_change) places;
+    bool traps; /* the body has what may fail, and fails alike at all points */
+    const uint8_t *class;
+} loom_changes;
+
+/* Whether all that the COMPUTE makes differs from values that are there at some such points alone, and its body may be
+ * evaluated at these, in whatever order and number, if there are points at all. */
+bool loom_schedule_finds_changes(loom_changes *c);
+
+/* Whether the expression of the body stands on an index of these positions. */
+bool loom_schedule_depends_on(const loom_changes *c, loom_lexpr_id id, uint64_t positions);
+/* The same of all positions that places fix, what stands in inner blocks too. */
+bool loom_schedule_differs(const loom_changes *c, loom_lexpr_id id);
+
+#endif
