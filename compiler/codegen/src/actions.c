@@ -161,10 +161,19 @@ static void lower_range(planner *p, node_list *list, loom_lop_id id) {
     if (position == 0 && !loom_lifted_any_segmented(g->l, op->n_axes, op->axes)) n->op = id;
 }
 
+/* A PERMUTE of one point onto what is there already. */
+static bool is_write(const loom_gen *g, const loom_lop *op) {
+    if (op->kind != LOOM_LO_PERMUTE || !op->distinct || op->output != LOOM_NONE || op->n_context) return false;
+    for (uint32_t j = 0; j < op->n_results; j++) {
+        if (g->value_buffer[op->dest[j]] != g->value_buffer[op->results[j]]) return false;
+    }
+    return true;
+}
+
 /* Operations without axes follow one another in one kernel. */
 static bool is_scalar(const loom_gen *g, loom_lop_id id) {
     const loom_lop *op = &g->l->ops[id];
-    return op->n_axes == 0 && (op->kind == LOOM_LO_COMPUTE || op->kind == LOOM_LO_CHECK);
+    return op->n_axes == 0 && (op->kind == LOOM_LO_COMPUTE || op->kind == LOOM_LO_CHECK || is_write(g, op));
 }
 
 typedef struct extent_use {
@@ -489,7 +498,13 @@ static void lower_ops(planner *p, node_list *list, loom_lop_id first, loom_lop_i
             break;
         case LOOM_LO_SCAN: lower_range(p, list, id); break;
         case LOOM_LO_REDUCE: (wants_partials(g, id) ? lower_partial_reduce : lower_range)(p, list, id); break;
-        case LOOM_LO_PERMUTE: lower_permute(p, list, id); break;
+        case LOOM_LO_PERMUTE:
+            if (is_scalar(g, id)) {
+                next = lower_scalars(p, list, id, end);
+                break;
+            }
+            lower_permute(p, list, id);
+            break;
         case LOOM_LO_FFT: lower_fft(p, list, id); break;
         case LOOM_LO_LOOP: lower_loop(p, list, id); break;
         case LOOM_LO_IF: lower_if(p, list, id); break;
