@@ -13,6 +13,10 @@
  *   where "from e" are chains of map_seq over ys, applied to e; K' is K with repeats replaced by -1 (an index outside,
  * so that permute drops them: a set visits once), and is K itself when K is `generate m (\j -> x + j)`. Of the stretch
  * of m groups from k0 on, k stands at place k - k0 of a_j; the others' places are outside and are dropped too.
+ *   Where the body may fail, or take long, it is asked of groups of the stretch alone: x is `if k is one of them then x
+ * else nothing`. Of numbers nothing is a zero, and all stays regular; of arrays it is an empty one. Not where K is that
+ * generate and x has arrays: rows would differ in length, in the inner loop of imaging. There what fails for a key that
+ * is no group may be told; permutes that make their values where they put them do not.
  *
  * Worked example: planes of w-gridding. `permute_seq (+) blank (map_seq (spots p) ys) (map_seq (patch p k) ys)` under
  * group_seq becomes one permute_seq onto [n][y][x] whose source has one more nesting level, the element's planes.
@@ -107,6 +111,53 @@ static loom_node_id places_of(normaliser *z, const group *g, loom_node_id keys, 
     return normalise_build(z->to, LOOM_OP_MAP, loom_type_array(z->to, i64), &keys, 1, &body, 1, 0, span);
 }
 
+/* Operations that give their result whatever they are given, in time and memory that what they are given has. */
+static bool is_harmless(const loom_program *p, const loom_node *n) {
+    switch ((loom_op)n->op) {
+    case LOOM_OP_PRIM: return !loom_prim_table[n->prim].can_trap;
+    case LOOM_OP_MAP: return n->n_operands == 1;
+    case LOOM_OP_PARAM:
+    case LOOM_OP_CONST:
+    case LOOM_OP_CONVERT:
+    case LOOM_OP_TUPLE:
+    case LOOM_OP_PROJECT:
+    case LOOM_OP_IF:
+    case LOOM_OP_ARRAY:
+    case LOOM_OP_LENGTH:
+    case LOOM_OP_FOLD:
+    case LOOM_OP_SCAN:
+    case LOOM_OP_REVERSE: return true;
+    default: return loom_scope_has_seq(p, n);
+    }
+}
+
+/* Whether the body of the group is to be asked of no other group than those of the stretch: see above. */
+static bool is_guarded(const normaliser *z, const group *g, loom_node_id chain, bool ascend) {
+    const loom_program *p = z->from;
+    const loom_body *b = &p->bodies[g->body];
+    bool harmless = true;
+    for (loom_node_id n = b->first; n < b->end && harmless; n++) harmless = is_harmless(p, &p->nodes[n]);
+    if (harmless) return false;
+    return !ascend || !normalise_has_arrays(p, p->types[p->nodes[chain].type].element);
+}
+
+/* In the open body: `if k is one of the groups then value(e, k) else nothing`. */
+static loom_node_id guarded_element(normaliser *z, group *g, loom_node_id consumer, loom_node_id chain, loom_node_id e,
+                                    loom_node_id k, loom_span span) {
+    loom_program *p = z->to;
+    loom_node_id here = group_is_resident(z, g, group_place(z, g, k, span), span);
+    loom_body_id branches[2];
+    branches[0] = loom_build_open(p, 0, NULL, span);
+    copy_independent(z, g, consumer, k);
+    loom_node_id v = group_element(z, g, chain, e, k);
+    if (v == LOOM_NONE) return LOOM_NONE;
+    loom_type_id type = p->nodes[v].type;
+    loom_build_close(p, branches[0], v);
+    branches[1] = loom_build_open(p, 0, NULL, span);
+    loom_build_close(p, branches[1], normalise_nothing(z, type, span));
+    return normalise_build(p, LOOM_OP_IF, type, &here, 1, branches, 2, 0, span);
+}
+
 /* map_seq (\e -> map (\k -> value(e, k)) K') s. which: 0 the keys themselves, 1 prefixed index of chain, 2 value of
  * chain. */
 static loom_node_id spread(normaliser *z, group *g, loom_node_id consumer, loom_node_id chain, int which, uint32_t r) {
@@ -118,13 +169,16 @@ static loom_node_id spread(normaliser *z, group *g, loom_node_id consumer, loom_
     loom_node_id e = loom_build_param(p, body, 0);
     memcpy(g->copy, z->map, z->from->n_nodes * sizeof *g->copy);
     loom_node_id keys = loom_copy_body(p, z->from, g->keys, &e, g->copy);
-    if (!group_keys_ascend(z->scope, g->keys)) keys = group_without_repeats(z, keys, span);
+    bool ascend = group_keys_ascend(z->scope, g->keys);
+    if (!ascend) keys = group_without_repeats(z, keys, span);
     loom_node_id result = which == 0 ? places_of(z, g, keys, span) : keys;
     if (which != 0) {
         loom_body_id inner = loom_build_open(p, 1, &i64, span);
         loom_node_id k = loom_build_param(p, inner, 0);
-        copy_independent(z, g, consumer, k);
-        loom_node_id v = group_element(z, g, chain, e, k);
+        bool guarded = is_guarded(z, g, chain, ascend);
+        if (!guarded) copy_independent(z, g, consumer, k);
+        loom_node_id v =
+            guarded ? guarded_element(z, g, consumer, chain, e, k, span) : group_element(z, g, chain, e, k);
         if (v == LOOM_NONE) return LOOM_NONE;
         if (which == 1) v = prefix_index(z, group_place(z, g, k, span), v, r, span);
         loom_build_close(p, inner, v);

@@ -44,5 +44,7 @@ loom_node_id group_sorted_keys(normaliser *z, loom_node_id keys, loom_span span)
 /* Place of group k in the accumulators or tables, and the group at a place. */
 loom_node_id group_place(normaliser *z, const group *g, loom_node_id k, loom_span span);
 loom_node_id group_at(normaliser *z, const group *g, loom_node_id j, loom_span span);
+/* Whether a place is one of those. */
+loom_node_id group_is_resident(normaliser *z, const group *g, loom_node_id place, loom_span span);
 
 #endif

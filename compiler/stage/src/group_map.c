@@ -133,22 +133,13 @@ static loom_node_id contribution(group_tables *t, loom_node_id e, loom_node_id k
     return group_element(z, &t->g, b->result, e, k);
 }
 
-static loom_node_id is_resident(const group_tables *t, loom_node_id place, loom_span span) {
-    loom_program *p = t->z->to;
-    loom_type_id boolean = loom_type_scalar(p, LOOM_BOOL);
-    loom_node_id minus = normalise_prim(p, LOOM_PRIM_LT, place, loom_build_i64(p, 0, span), span);
-    loom_node_id both[2] = {loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_NOT, boolean, &minus, 1, NULL, 0, 0, span),
-                            normalise_prim(p, LOOM_PRIM_LT, place, t->g.n, span)};
-    return loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_AND, boolean, both, 2, NULL, 0, 0, span);
-}
-
 /* map (\k -> if ... then zs(e) else ne) K' */
 static loom_node_id contributions(group_tables *t, loom_node_id e, loom_node_id keys, loom_node_id ne, loom_span span) {
     loom_program *p = t->z->to;
     loom_type_id i64 = loom_type_scalar(p, LOOM_I64), type = p->nodes[ne].type;
     loom_body_id each = loom_build_open(p, 1, &i64, span);
     loom_node_id k = loom_build_param(p, each, 0), place = group_place(t->z, &t->g, k, span);
-    loom_node_id here = is_resident(t, place, span);
+    loom_node_id here = group_is_resident(t->z, &t->g, place, span);
     loom_body_id branches[2];
     branches[0] = loom_build_open(p, 0, NULL, span);
     loom_node_id made = contribution(t, e, k, place);

@@ -82,3 +82,12 @@ loom_node_id group_place(normaliser *z, const group *g, loom_node_id k, loom_spa
 loom_node_id group_at(normaliser *z, const group *g, loom_node_id j, loom_span span) {
     return g->first == LOOM_NONE ? j : normalise_prim(z->to, LOOM_PRIM_ADD, g->first, j, span);
 }
+
+loom_node_id group_is_resident(normaliser *z, const group *g, loom_node_id place, loom_span span) {
+    loom_program *p = z->to;
+    loom_type_id boolean = loom_type_scalar(p, LOOM_BOOL);
+    loom_node_id minus = normalise_prim(p, LOOM_PRIM_LT, place, loom_build_i64(p, 0, span), span);
+    loom_node_id both[2] = {loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_NOT, boolean, &minus, 1, NULL, 0, 0, span),
+                            normalise_prim(p, LOOM_PRIM_LT, place, g->n, span)};
+    return loom_build_node(p, LOOM_OP_PRIM, LOOM_PRIM_AND, boolean, both, 2, NULL, 0, 0, span);
+}

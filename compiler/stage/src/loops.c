@@ -50,6 +50,14 @@ loom_node_id normalise_nothing(normaliser *z, loom_type_id type, loom_span span)
     return normalise_build(to, LOOM_OP_TUPLE, type, fields, t.n_fields, NULL, 0, 0, span);
 }
 
+bool normalise_has_arrays(const loom_program *p, loom_type_id type) {
+    const loom_type *t = &p->types[type];
+    bool any = t->kind == LOOM_T_ARRAY;
+    for (uint32_t i = 0; t->kind == LOOM_T_TUPLE && i < t->n_fields && !any; i++)
+        any = normalise_has_arrays(p, t->fields[i]);
+    return any;
+}
+
 /* ---- values as fields ---- */
 
 typedef struct fields {

@@ -45,6 +45,8 @@ void normalise_close_loop(normaliser *z, normal_loop *loop, const loom_node_id *
 loom_node_id normalise_field(normaliser *z, const normal_loop *loop, loom_node_id of, uint32_t i, loom_span span);
 /* A value of a type without rows or meaning. */
 loom_node_id normalise_nothing(normaliser *z, loom_type_id type, loom_span span);
+/* Whether a type has array levels. */
+bool normalise_has_arrays(const loom_program *p, loom_type_id type);
 /* An if, for or while with traversals inside. */
 loom_node_id normalise_control(normaliser *z, loom_node_id n);
 
