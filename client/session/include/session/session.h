@@ -145,6 +145,9 @@ LOOM_MUST_USE loom_status *loom_session_wait(loom_session *session, uint64_t job
 LOOM_MUST_USE loom_status *loom_session_run(loom_session *session, const loom_job_description *description,
                                             loom_job_result **result);
 void loom_job_result_free(loom_job_result *result); /* NULL is fine */
+/* For a command of several jobs, whose *total begins as zeros from calloc: numbers and seconds add up, times by their
+ * label; the largest peak; each remark once. The value of `total` is left as it is. */
+void loom_job_result_add(loom_job_result *total, const loom_job_result *job);
 
 /* ---- what a daemon is doing ---- */
 
