@@ -19,6 +19,10 @@ loom_value *loom_value_ref(loom_value *value) {
     return value;
 }
 
+bool loom_value_is_shared(const loom_value *value) {
+    return __atomic_load_n(&value->references, __ATOMIC_ACQUIRE) > 1;
+}
+
 static void release_malloced(loom_value *value) {
     for (uint32_t i = 0; i < value->n_leaves; i++) {
         loom_leaf *leaf = &value->leaves[i];

@@ -30,7 +30,8 @@ struct loom_frames {
     char *what;
     uint32_t n_columns;
     frame_column *columns;
-    bytes raw; /* read, and not a whole frame yet */
+    bytes raw;           /* read, and not a whole frame yet */
+    loom_status *broken; /* what ended the input behind elements that have been given out */
     size_t needs;
     int64_t before, n; /* elements given out; elements in the columns */
 };
@@ -83,6 +84,7 @@ void loom_frames_close(loom_frames *f) {
     }
     free(f->columns);
     free(f->raw.at);
+    loom_status_free(f->broken);
     free(f->what);
     free(f);
 }
@@ -246,12 +248,10 @@ static loom_status *read_some(loom_frames *f, size_t *n) {
 /* Bytes that come one after the other, as from a program that writes them in pieces, are not further apart. */
 #define GAP_MS 10
 
-loom_status *loom_frames_read(loom_frames *f, int milliseconds, double gather, size_t most, loom_value **elements,
-                              bool *end) {
+static loom_status *gather_frames(loom_frames *f, int milliseconds, double seconds, size_t most, bool *end) {
     bool ready;
-    *end = false;
     LOOM_TRY(wait_for_bytes(f, milliseconds, &ready));
-    double until = loom_seconds() + gather;
+    double until = loom_seconds() + seconds;
     for (size_t all = 0, n; ready && all < most; all += n) {
         LOOM_TRY(read_some(f, &n));
         *end = n == 0;
@@ -259,12 +259,21 @@ loom_status *loom_frames_read(loom_frames *f, int milliseconds, double gather, s
         LOOM_TRY(scan_all(f));
         LOOM_TRY(wait_for_bytes(f, loom_seconds() < until ? GAP_MS : 0, &ready));
     }
-    if (*end && f->raw.n) {
-        return loom_status_note(
-            loom_error(LOOM_E_DATA, "%s ends inside element %" PRId64 ", after %zu bytes of it", f->what,
-                       f->before + f->n, f->raw.n),
-            "hint: a frame is an element: its scalars in order, each array with its length before it");
-    }
+    if (!*end || !f->raw.n) return NULL;
+    return loom_status_note(loom_error(LOOM_E_DATA, "%s ends inside element %" PRId64 ", after %zu bytes of it",
+                                       f->what, f->before + f->n, f->raw.n),
+                            "hint: a frame is an element: its scalars in order, each array with its length before it");
+}
+
+loom_status *loom_frames_read(loom_frames *f, int milliseconds, double gather, size_t most, loom_value **elements,
+                              bool *end) {
+    *end = false;
+    loom_status *status = f->broken;
+    f->broken = NULL;
+    if (!status) status = gather_frames(f, milliseconds, gather, most, end);
+    if (status && (f->n == 0 || loom_status_code(status) == LOOM_E_MEMORY)) return status;
+    if (status) *end = false;
+    f->broken = status;
     return take_batch(f, elements);
 }
 

@@ -62,6 +62,36 @@ loom_status *loom_source_open(const char *description, loom_source **source) {
     return loom_error(LOOM_E_PROTOCOL, "a stream described as '%.60s' cannot be opened here", description);
 }
 
+/* Elements read of each segment to see their size. */
+#define PROBED 8
+
+static double bytes_of(const loom_value *value) {
+    double bytes = 0;
+    for (uint32_t i = 0; i < value->n_leaves; i++) {
+        const loom_leaf *leaf = &value->leaves[i];
+        bytes += (double)leaf->n_data * (double)loom_dtype_size(leaf->dtype);
+        for (uint32_t k = 0; k < leaf->depth; k++)
+            if (leaf->extents[k] == LOOM_IRREGULAR) bytes += (double)leaf->n_lengths[k] * (double)sizeof(int64_t);
+    }
+    return bytes;
+}
+
+loom_status *loom_source_element_bytes(loom_source *source, double *bytes) {
+    double most = 0;
+    for (uint32_t s = 0; s < source->n_segments; s++) {
+        int64_t first = source->segment_first[s], count = source->segment_first[s + 1] - first;
+        int64_t probed = count < PROBED ? count : PROBED;
+        if (count == 0) continue;
+        loom_value *elements;
+        LOOM_TRY(loom_source_read(source, first, probed, &elements));
+        double each = bytes_of(elements) / (double)probed;
+        loom_value_unref(elements);
+        if (each > most) most = each;
+    }
+    *bytes = most;
+    return NULL;
+}
+
 /* ---- blocks ---- */
 
 /* The smallest bound of any stream's segments that lies beyond `at`, and the segment of the first stream at `at`. */

@@ -152,6 +152,33 @@ LOOM_TEST(io_frames, an_end_inside_a_frame) {
     loom_buffer_free(&frames);
 }
 
+/* Elements that have come are there, and the error comes after them. */
+static void gives_out_before(const char *rest, size_t n, const char *part) {
+    loom_buffer frames = sample();
+    reading r = open_pipe(leaves, LEAVES);
+    loom_buffer_append(&frames, rest, n);
+    send_bytes(&r, frames.data, frames.length);
+    hang_up(&r);
+    loom_value *value;
+    bool end;
+    LOOM_OK(loom_frames_read(r.frames, 0, 0, SIZE_MAX, &value, &end));
+    LOOM_CHECK(!end && value);
+    frames.length -= n;
+    check_sample(value, &frames);
+    loom_value_unref(value);
+    loom_status *status = loom_frames_read(r.frames, 0, 0, SIZE_MAX, &value, &end);
+    LOOM_CHECK_EQ_INT(loom_status_code(status), LOOM_E_DATA);
+    LOOM_CHECK_HAS(loom_status_message(status), part);
+    loom_status_free(status);
+    close_pipe(&r);
+    loom_buffer_free(&frames);
+}
+
+LOOM_TEST(io_frames, whole_elements_come_before_an_error) {
+    gives_out_before("1234567", 7, "ends inside element 3");
+    gives_out_before((const char *)(int64_t[]){3, -1}, 16, "element 3 has an array of length -1");
+}
+
 static void refuses(const int64_t *numbers, size_t n, const char *part) {
     reading r = open_pipe(&leaves[3], 1);
     send_bytes(&r, (const char *)numbers, n * sizeof *numbers);

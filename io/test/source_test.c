@@ -195,6 +195,35 @@ LOOM_TEST(source, blocks_cross_no_segment) {
     loom_value_unref(b);
 }
 
+LOOM_TEST(source, bytes_of_elements_are_those_of_the_largest) {
+    loom_value *v, *none = numbers(0);
+    LOOM_OK(loom_value_create(1, &v)); /* rows of 1, 1, 100 and 2 numbers: segments of none, two, one and one */
+    LOOM_OK(loom_leaf_init(&v->leaves[0], "", LOOM_F64, 1, (int64_t[]){104}, UINT64_MAX));
+    int64_t lengths[4] = {1, 1, 100, 2}, bounds[5] = {0, 0, 2, 3, 4};
+    loom_leaf *leaf = &v->leaves[0];
+    leaf->depth = 2;
+    leaf->extents[0] = leaf->n_lengths[1] = 4;
+    leaf->extents[1] = LOOM_IRREGULAR;
+    leaf->lengths[1] = malloc(sizeof lengths);
+    memcpy(leaf->lengths[1], lengths, sizeof lengths);
+    loom_source *s;
+    LOOM_OK(loom_source_value(v, &s));
+    free(s->segment_first);
+    s->segment_first = malloc(sizeof bounds);
+    memcpy(s->segment_first, bounds, sizeof bounds);
+    s->n_segments = 4;
+    double bytes;
+    LOOM_OK(loom_source_element_bytes(s, &bytes));
+    LOOM_CHECK_NEAR(bytes, 808, 0);
+    loom_source_destroy(s);
+    LOOM_OK(loom_source_value(none, &s));
+    LOOM_OK(loom_source_element_bytes(s, &bytes));
+    LOOM_CHECK_NEAR(bytes, 0, 0);
+    loom_source_destroy(s);
+    loom_value_unref(v);
+    loom_value_unref(none);
+}
+
 LOOM_TEST(source, a_part_has_its_own_numbers) {
     char *at = folder();
     double u[6] = {0, 1, 2, 3, 4, 5}, freq[2] = {10, 20};

@@ -75,10 +75,18 @@ def good(*words, **more):
     return out, errors
 
 
-def refused(code, part, *words, **more):
+def told_and_failed(code, part, *words, **more):
+    """What came out, and what was said."""
     got, out, errors = call(*words, **more)
-    if got != code or part not in errors or out:
-        raise Failed("%s: exit %d, expected %d with '%s': %s%s" % (words, got, code, part, out, errors))
+    if got != code or part not in errors:
+        raise Failed("%s: exit %d, expected %d with '%s': %s" % (words, got, code, part, errors))
+    return out, errors
+
+
+def refused(code, part, *words, **more):
+    out, errors = told_and_failed(code, part, *words, **more)
+    if out:
+        raise Failed("%s: %s came out: %s" % (words, out, errors))
 
 
 def account(errors):
@@ -168,10 +176,14 @@ def within_a_program_as_a_whole():
 
 
 def no_elements_and_one():
+    each = program("all.weft", "entry main (s: seq f64) : seq f64 = map_seq (* 2) s")
     for n in (0, 1):
         a = np.zeros(n, SAMPLE)
         files = save(a)
-        want, _ = good("eval", COUNTS, "-o", "-", *files)
+        want, errors = good("eval", COUNTS, "-o", "-", *files)
+        told = [errors] + [good(command, each, "--stream", "s=-", data=a["x"].tobytes())[1] for command in ("run", "eval")]
+        if any(account(x) != (n, n, 0, 0, 0) for x in told):
+            raise Failed("%d elements: %s" % (n, told))
         for words in (files, ["--stream", "s=-"]):
             got, errors = good("run", COUNTS, "-o", "-", *words, data=a.tobytes())
             if got != want or len(got) != 24 * n or account(errors)[0] != n:
@@ -205,9 +217,9 @@ def frames_of_arrays():
 class Live:
     """A run with an input of which the test decides when it comes."""
 
-    def __init__(self, *words):
+    def __init__(self, *words, **environment):
         self.p = subprocess.Popen([exe("gridloom"), "run", *words, "--stream", "s=-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, env=ENVIRONMENT)
+                                  stderr=subprocess.PIPE, env=dict(ENVIRONMENT, **environment))
         self.lines = []
         self.reader = threading.Thread(target=self.read)
         self.reader.start()
@@ -217,7 +229,7 @@ class Live:
             self.lines.append(line)
 
     def put(self, a):
-        self.p.stdin.write(a.tobytes())
+        self.p.stdin.write(a if isinstance(a, bytes) else a.tobytes())
         self.p.stdin.flush()
 
     def end(self):
@@ -282,14 +294,78 @@ def workers_are_killed():
 
 
 def interrupted():
-    live = Live(COUNTS)
-    live.put(samples(100, 8, late=0))
-    wait_for("a group", lambda: len(live.lines) > 3)
+    """The usual end of an endless run: it tells what became of the elements, and what it took."""
+    a, stats = samples(100, 8, late=0), path("interrupted.json")
+    live = Live(COUNTS, "--stats", stats)
+    live.put(a)
+    newest = int(max(a["t"])) // 10
+    wait_for("all groups but the newest", lambda: len(live.lines) >= newest)
     live.p.send_signal(signal.SIGINT)
     if live.p.wait(30) != 130:
         raise Failed("exit %d" % live.p.returncode)
     live.p.stdin.close()
     live.reader.join(20)
+    errors = live.p.stderr.read().decode()
+    still_open = sum(a["t"] // 10 >= newest)
+    if account(errors) != (100, 100, 0, 0, 0) or "%d of the elements used were in groups that had not" % still_open not in errors:
+        raise Failed("%d elements were open: %s" % (still_open, errors))
+    with open(stats) as f:
+        if json.load(f)["windows"]["received"] != 100:
+            raise Failed("the statistics are not of all elements")
+
+
+def what_came_before_an_error_comes_out():
+    a = samples(100, 9, late=0)
+    lines, counts = model(a, 0)
+    out, errors = told_and_failed(65, "ends inside element 100, after 3 bytes", "run", COUNTS, "--stream", "s=-", data=a.tobytes() + b"123")
+    check(lines_of(out), lines[:-1], "an input that is cut")
+    if account(errors) != counts or "groups that had not come out" not in errors:
+        raise Failed("no account of an input that is cut: " + errors)
+
+
+def options_of_jobs_are_those_of_all():
+    """What is counted is that of all stretches and groups, and what is forced is so in each."""
+    a = samples(1500, 10)
+    files, work = save(a), path("work.json")
+
+    def counted(*words):
+        out, errors = good(*words, "-o", "-", "--count-work", work, data=a.tobytes())
+        with open(work) as f:
+            found = json.load(f)
+        os.remove(work)
+        return out, found
+
+    want, by_interpreter = counted("eval", COUNTS, *files)
+    for words in (files, ["--stream", "s=-"]):
+        for forced in ((), ("--force", "schedule=flat")):
+            got, found = counted("run", COUNTS, *words, *forced)
+            least = by_interpreter["evaluations"] // 4
+            if got != want or found["evaluations"] < least or not found["peak_bytes"] or not found["actions"]:
+                raise Failed("%s %s: %s, the interpreter has %s" % (words[-1], forced, found, by_interpreter))
+            if found["evaluations"] != sum(x["evaluations"] for x in found["actions"]):
+                raise Failed("the work of actions is not that of the run: %s" % found)
+
+
+SUMS = program("sums.weft", "entry main (s: seq []f64) : seq f64 = map_seq sum s")
+OF_GROUPS = program("of_groups.weft", """type row = {t: i64, xs: []f64}
+entry main (s: seq row) : seq f64 =
+  group_seq forever (\\v -> [v.t]) s (\\k ys -> fold_seq (+) 0 (map_seq (\\v -> sum v.xs) ys))
+""")
+
+
+def rows_of_other_lengths_are_not_compiled_anew():
+    for text, ahead in ((SUMS, lambda t: b""), (OF_GROUPS, lambda t: np.int64(t).tobytes())):
+        cache = path("cache-" + os.path.basename(text))
+        live, compiled, n = Live(text, "--quiet", XDG_CACHE_HOME=cache), [], 0
+        for t in range(12):
+            live.put(ahead(t) + np.int64(t + 1).tobytes() + np.ones(t + 1).tobytes())
+            n = t + (text == SUMS)
+            wait_for("%d results" % n, lambda: len(live.lines) >= n)
+            compiled.append(sum(name.endswith(".stage") for _, _, names in os.walk(cache) for name in names))
+        out, _ = live.end()
+        check(lines_of(out), [(t + 1.0,) for t in range(12)], text)
+        if compiled[4] == 0 or compiled[-1] != compiled[4]:
+            raise Failed("%s: stages that were compiled: %s" % (text, compiled))
 
 
 def what_does_not_go_is_refused():
@@ -299,7 +375,7 @@ def what_does_not_go_is_refused():
     for command in ("run", "eval"):
         refused(65, "fold_seq reads an endless sequence to its end", command, fold, "--stream", "s=-")
         refused(65, "the limit is 1048576 groups more", command, far, "--stream", "s=-", data=np.array([0, 1, 2**40]).tobytes())
-        refused(65, "ends inside element 1", command, far, "--stream", "s=-", data=b"123456789")
+        refused(65, "ends inside element 1", command, far, "--stream", "s=-", data=np.array([0]).tobytes() + b"9")
         refused(64, "has no `group_seq forever`", command, fold, "--stream", "s=-", "--lag", "1")
         refused(64, "come from standard input together", command, COUNTS, "--stream", "s.t=-", "--stream", "s.x=-")
         refused(64, "standard input is for s already", command, twice, "--stream", "s=-", "--stream", "t=-")
@@ -312,4 +388,5 @@ def what_does_not_go_is_refused():
 
 run_all([groups_and_account_are_those_of_the_definition, overlapping_windows_as_the_interpreter_has_them, within_a_program_as_a_whole,
          no_elements_and_one, frames_of_arrays, results_come_out_while_the_input_goes_on, elements_come_out_one_by_one,
-         workers_are_killed, interrupted, what_does_not_go_is_refused])
+         workers_are_killed, interrupted, what_came_before_an_error_comes_out, options_of_jobs_are_those_of_all,
+         rows_of_other_lengths_are_not_compiled_anew, what_does_not_go_is_refused])

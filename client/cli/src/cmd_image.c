@@ -19,7 +19,7 @@ typedef struct imaging {
     loom_ms_info *info;
     image_planes planes;
     loom_job_result *grid;
-    loom_job_result total; /* seconds and numbers of all jobs; what it points to is the first plane's */
+    loom_job_result *total; /* of all jobs */
     image_seconds seconds;
     double started;
 } imaging;
@@ -93,28 +93,6 @@ static loom_status *open_observation(imaging *m) {
     return image_divide(&m->request, m->info, &m->planes);
 }
 
-static void add_to_total(imaging *m, const loom_job_result *result) {
-    loom_job_result *t = &m->total;
-    if (!t->times) {
-        t->n_times = result->n_times;
-        t->times = result->times;
-        t->n_remarks = result->n_remarks;
-        t->remarks = result->remarks;
-    }
-    t->releases += result->releases;
-    t->blocks_lost += result->blocks_lost;
-    t->elements += result->elements;
-    t->served += result->served;
-    t->traversals += result->traversals;
-    t->seconds.traversal += result->seconds.traversal;
-    t->seconds.array += result->seconds.array;
-    t->seconds.handover += result->seconds.handover;
-    t->seconds.wait += result->seconds.wait;
-    t->seconds.read += result->seconds.read;
-    t->seconds.compile += result->seconds.compile;
-    t->seconds.total += result->seconds.total;
-}
-
 static void warn_of_beam(const image_request *r, const image_beam *beam) {
     double side = r->scale * (double)(r->nx > r->ny ? r->nx : r->ny);
     const char *what = NULL;
@@ -134,7 +112,7 @@ static loom_status *run_plane(imaging *m, image_plane *plane) {
     const char *with_kernels = m->request.epsilon >= 1e-5 ? "aterm_f32" : "aterm_f64";
     LOOM_TRY(image_job_run(&m->job, m->job.kernels ? with_kernels : entry, plane, false, &plane->result));
     cli_warn(&m->request.where, plane->result);
-    add_to_total(m, plane->result);
+    loom_job_result_add(m->total, plane->result);
     LOOM_TRY(image_read_counts(&m->request, plane->result->value, &plane->counts));
     LOOM_TRY(image_check_result(&m->request, plane->result));
     bool first = plane < m->planes.at + m->planes.n_bands;
@@ -144,7 +122,7 @@ static loom_status *run_plane(imaging *m, image_plane *plane) {
     }
     if (!m->request.psf) return NULL;
     LOOM_TRY(image_job_run(&m->job, entry, plane, true, &plane->psf));
-    add_to_total(m, plane->psf);
+    loom_job_result_add(m->total, plane->psf);
     LOOM_TRY(image_check_result(&m->request, plane->psf));
     if (!image_has_weight(&plane->counts)) return NULL;
     plane->beam =
@@ -164,7 +142,7 @@ static loom_status *run_planes(imaging *m) {
     }
     if (!m->request.grid) return NULL;
     LOOM_TRY(image_job_run(&m->job, "grid", m->planes.at, false, &m->grid));
-    add_to_total(m, m->grid);
+    loom_job_result_add(m->total, m->grid);
     return NULL;
 }
 
@@ -211,7 +189,7 @@ static loom_status *hold_files(imaging *m, loom_file_set *files) {
     if (r->psf) LOOM_TRY(image_hold_fits(r, m->info, &m->planes, true, files));
     if (r->png) LOOM_TRY(image_hold_png(r, &m->planes, files));
     if (r->grid) LOOM_TRY(image_hold_grid(r, m->info, &m->planes, m->grid, files));
-    return cli_hold_stats(&r->where, &m->total, NULL, files);
+    return cli_hold_stats(&r->where, m->total, NULL, files);
 }
 
 static loom_status *finish(imaging *m, loom_file_set *files) {
@@ -221,7 +199,7 @@ static loom_status *finish(imaging *m, loom_file_set *files) {
     m->seconds.total = loom_seconds() - m->started;
     warn(m);
     if (m->request.json) {
-        image_print_json(&m->request, m->info, &m->planes, &m->total, &m->seconds);
+        image_print_json(&m->request, m->info, &m->planes, m->total, &m->seconds);
     } else if (!m->request.where.quiet) {
         image_print_summary(&m->request, m->info, &m->planes, &m->seconds);
     }
@@ -246,6 +224,7 @@ static void free_imaging(imaging *m) {
     loom_ms_info_free(m->info);
     image_planes_free(&m->planes);
     loom_job_result_free(m->grid);
+    loom_job_result_free(m->total);
     free(m->request.command);
 }
 
@@ -275,6 +254,7 @@ loom_status *cli_image(const cli_call *call) {
                              .epsilon = 1e-4,
                              .max_uv = INFINITY,
                              .selection = CLI_SELECTION},
+                 .total = loom_xcalloc(1, sizeof(loom_job_result)),
                  .started = loom_seconds()};
     image_request *r = &m.request;
     loom_option options[] = {

@@ -88,6 +88,18 @@ static void set_alarm(double seconds) {
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+/* Of an endless sequence without groups, all elements are used. */
+static void account(const cli_entry_run *r, const loom_window_counts *windows) {
+    uint32_t endless = r->binding->endless;
+    if (cli_endless_goes_on(r->program->program)) {
+        cli_endless_account(windows);
+    } else if (endless != LOOM_CLIENT_NOT_ENDLESS) {
+        const loom_leaf *any = &r->binding->arguments[endless]->leaves[0];
+        int64_t n = loom_leaf_length(any, 0, 0);
+        cli_endless_account(&(loom_window_counts){.received = n, .used = n});
+    }
+}
+
 static loom_status *interpret(const cli_entry_run *r, loom_value **result, cli_work *work) {
     loom_interp_counters counters = {0};
     loom_interp_options options = {.memory_limit = loom_machine_worker_memory(1),
@@ -101,7 +113,7 @@ static loom_status *interpret(const cli_entry_run *r, loom_value **result, cli_w
     *work = (cli_work){counters.scalar_evaluations, counters.elements_moved, counters.descriptors, counters.peak_bytes};
     if (!status) cli_add_result(work, *result);
     if (r->timeout > 0) set_alarm(0);
-    if (!status && counters.windows.received) cli_endless_account(&counters.windows);
+    if (!status) account(r, &counters.windows);
     if (loom_status_code(status) != LOOM_E_CANCELLED) return status;
     loom_status_free(status);
     return loom_error(LOOM_E_LIMIT, "took more than %g s", r->timeout);

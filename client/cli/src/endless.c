@@ -4,6 +4,7 @@
 #include "common/file.h"
 #include "compiler/stage/endless.h"
 #include "held.h"
+#include "shape.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,9 @@ typedef struct live {
     encoded prepare, finish;
     loom_windows windows;
     cli_held *held;
-    int64_t taken; /* elements of the stream */
-    int64_t out;   /* groups that have come out */
+    cli_shape *coming, *picked; /* elements of the stream; those of groups */
+    int64_t taken;              /* elements of the stream */
+    int64_t out;                /* groups that have come out */
     int64_t most_groups;
     /* Where results go; takes no reference. */
     loom_status *(*deliver)(struct live *live, loom_value *elements);
@@ -40,46 +42,6 @@ typedef struct live {
     loom_value **parts; /* of a run over files */
     size_t n_parts, parts_capacity;
 } live;
-
-/* ---- what the jobs were together ---- */
-
-static void add_text(char ***texts, size_t *n, const char *text) {
-    for (size_t i = 0; i < *n; i++)
-        if (strcmp((*texts)[i], text) == 0) return;
-    *texts = loom_xrealloc(*texts, (*n + 1) * sizeof **texts);
-    (*texts)[(*n)++] = loom_xstrdup(text);
-}
-
-static void add_time(loom_job_result *t, const loom_job_time *more) {
-    for (size_t i = 0; i < t->n_times; i++) {
-        if (strcmp(t->times[i].label, more->label) != 0) continue;
-        t->times[i].seconds += more->seconds;
-        t->times[i].calls += more->calls;
-        t->times[i].bytes += more->bytes;
-        return;
-    }
-    t->times = loom_xrealloc(t->times, (t->n_times + 1) * sizeof *t->times);
-    t->times[t->n_times] = *more;
-    t->times[t->n_times++].label = loom_xstrdup(more->label);
-}
-
-static void add_totals(loom_job_result *t, const loom_job_result *job) {
-    t->releases += job->releases;
-    t->blocks_lost += job->blocks_lost;
-    t->elements += job->elements;
-    t->served += job->served;
-    t->traversals += job->traversals;
-    t->seconds.traversal += job->seconds.traversal;
-    t->seconds.array += job->seconds.array;
-    t->seconds.handover += job->seconds.handover;
-    t->seconds.wait += job->seconds.wait;
-    t->seconds.read += job->seconds.read;
-    t->seconds.compile += job->seconds.compile;
-    t->seconds.total += job->seconds.total;
-    for (size_t i = 0; i < job->n_times; i++) add_time(t, &job->times[i]);
-    for (size_t i = 0; i < job->n_remarks; i++) add_text(&t->remarks, &t->n_remarks, job->remarks[i]);
-    for (size_t i = 0; i < job->n_warnings; i++) add_text(&t->warnings, &t->n_warnings, job->warnings[i]);
-}
 
 /* ---- jobs ---- */
 
@@ -114,12 +76,15 @@ static loom_status *run_job(live *l, const encoded *program, loom_source *source
                                 .arguments = arguments,
                                 .sources = sources,
                                 .block = l->r->block,
+                                .force = l->r->forced,
+                                .debug = l->r->forced != 0,
+                                .count_work = l->r->work,
                                 .timeout = l->r->timeout};
     loom_job_result *result = NULL;
     loom_status *status = two_numbers(a, b, &arguments[n]);
     if (!status) status = loom_session_run(l->session, &job, &result);
     if (!status) {
-        add_totals(l->totals, result);
+        loom_job_result_add(l->totals, result);
         *value = loom_value_ref(result->value);
     }
     loom_job_result_free(result);
@@ -129,16 +94,23 @@ static loom_status *run_job(live *l, const encoded *program, loom_source *source
     return status;
 }
 
+static loom_status *source_of(cli_shape *shape, loom_value *elements, loom_source **source) {
+    loom_value *settled;
+    LOOM_TRY(cli_shape_settle(shape, elements, &settled));
+    loom_status *status = loom_source_value(settled, source);
+    loom_value_unref(settled);
+    return status;
+}
+
 static loom_status *run_groups(live *l, int64_t from, int64_t to, loom_value **value) {
     loom_value *elements;
     LOOM_TRY(cli_held_pick(l->held, from, to, &elements));
     loom_source *source;
-    loom_status *status = loom_source_value(elements, &source);
-    if (!status) {
-        status = run_job(l, &l->finish, source, from, to - from, value);
-        loom_source_destroy(source);
-    }
+    loom_status *status = source_of(l->picked, elements, &source);
     loom_value_unref(elements);
+    LOOM_TRY(status);
+    status = run_job(l, &l->finish, source, from, to - from, value);
+    loom_source_destroy(source);
     return status;
 }
 
@@ -164,6 +136,14 @@ static loom_status *close_groups(live *l, int64_t closed) {
     return cli_held_drop(l->held, l->out);
 }
 
+/* A stretch with an element that is an error is not taken. */
+static loom_status *hold_stretch(live *l, loom_value *value) {
+    loom_windows before = l->windows;
+    loom_status *status = cli_held_add(l->held, value, &l->windows);
+    if (status) l->windows = before;
+    return status;
+}
+
 /* The next stretch of the sequence. */
 static loom_status *take_stretch(live *l, loom_source *source) {
     loom_value *value = NULL;
@@ -171,16 +151,13 @@ static loom_status *take_stretch(live *l, loom_source *source) {
     if (status && l->taken)
         return loom_status_note(status, "counted from element %" PRId64 " of the stream on", l->taken);
     if (status) return status;
-    l->taken += source->n_elements;
-    if (!l->programs.finish) {
-        l->windows.counts.received = l->windows.counts.used = l->taken;
-        status = l->deliver(l, value);
-    } else {
-        status = cli_held_add(l->held, value, &l->windows);
-        if (!status) status = close_groups(l, loom_windows_closed(&l->windows));
-    }
+    status = l->programs.finish ? hold_stretch(l, value) : l->deliver(l, value);
     loom_value_unref(value);
-    return status;
+    LOOM_TRY(status);
+    l->taken += source->n_elements;
+    if (l->programs.finish) return close_groups(l, loom_windows_closed(&l->windows));
+    l->windows.counts.received = l->windows.counts.used = l->taken;
+    return NULL;
 }
 
 /* ---- life ---- */
@@ -193,6 +170,8 @@ static loom_status *begin(live *l) {
     l->totals = loom_xcalloc(1, sizeof *l->totals);
     l->windows = loom_windows_begin(l->programs.lag);
     l->held = cli_held_create();
+    l->coming = cli_shape_create();
+    l->picked = cli_shape_create();
     l->most_groups = MOST_GROUPS;
     LOOM_TRY(loom_program_encode(l->programs.prepare, &l->prepare.bytes, &l->prepare.length));
     if (l->programs.finish) LOOM_TRY(loom_program_encode(l->programs.finish, &l->finish.bytes, &l->finish.length));
@@ -202,6 +181,8 @@ static loom_status *begin(live *l) {
 static void end(live *l) {
     loom_session_close(l->session);
     cli_held_free(l->held);
+    cli_shape_free(l->coming);
+    cli_shape_free(l->picked);
     for (size_t i = 0; i < l->n_parts; i++) loom_value_unref(l->parts[i]);
     free(l->parts);
     free(l->prepare.bytes);
@@ -215,6 +196,36 @@ void cli_endless_account(const loom_window_counts *c) {
             c->received, c->used, c->late, c->outside);
     if (c->partly) fprintf(stderr, "; %" PRId64 " of those used were late for others of their groups", c->partly);
     fputc('\n', stderr);
+}
+
+static void account(const live *l) {
+    if (l->r->where.quiet) return;
+    cli_endless_account(&l->windows.counts);
+    int64_t open = cli_held_open(l->held, l->out);
+    if (open)
+        fprintf(stderr, "%" PRId64 " of the elements used were in groups that had not come out when the run ended\n",
+                open);
+}
+
+static loom_status *write_numbers(const live *l) {
+    cli_work work = {0};
+    cli_add_work(&work, l->totals);
+    loom_file_set *files = loom_file_set_create();
+    loom_status *status = cli_hold_stats(&l->r->where, l->totals, &l->windows.counts, files);
+    if (!status) status = cli_hold_work(l->r->work, &work, l->totals, files);
+    if (!status) status = loom_file_set_commit(files);
+    loom_file_set_destroy(files);
+    return status;
+}
+
+/* However a run ends, an interrupt being the usual way, what became of the elements is told. Takes how it ended. */
+static loom_status *tell(const live *l, loom_status *ended) {
+    account(l);
+    cli_entry_remarks(l->r, l->totals);
+    loom_status *status = write_numbers(l);
+    if (!ended) return status;
+    loom_status_free(status);
+    return ended;
 }
 
 /* ---- standard input ---- */
@@ -239,12 +250,11 @@ static loom_status *take_input(live *l) {
         if (!elements) continue;
         double before = loom_seconds();
         loom_source *source;
-        loom_status *status = loom_source_value(elements, &source);
-        if (!status) {
-            status = take_stretch(l, source);
-            loom_source_destroy(source);
-        }
+        loom_status *status = source_of(l->coming, elements, &source);
         loom_value_unref(elements);
+        LOOM_TRY(status);
+        status = take_stretch(l, source);
+        loom_source_destroy(source);
         LOOM_TRY(status);
         worked = loom_seconds() - before;
     }
@@ -267,20 +277,12 @@ loom_status *cli_endless_check(const cli_entry_run *r) {
     return status;
 }
 
-static loom_status *tell(live *l) {
-    const cli_where *where = &l->r->where;
-    if (!where->quiet) cli_endless_account(&l->windows.counts);
-    cli_entry_remarks(l->r, l->totals);
-    return where->stats ? cli_write_stats(where, l->totals, &l->windows.counts) : NULL;
-}
-
 loom_status *cli_endless_run(const cli_entry_run *r) {
     LOOM_TRY(check_outputs(r));
     live l = {.r = r, .arena = loom_arena_create(0), .param = r->binding->endless, .deliver = deliver_at_once};
     loom_status *status = split(r, l.param, l.arena, &l.programs);
     if (!status) status = begin(&l);
-    if (!status) status = take_input(&l);
-    if (!status) status = tell(&l);
+    if (!status) status = tell(&l, take_input(&l));
     end(&l);
     return status;
 }
@@ -296,17 +298,11 @@ static loom_status *keep_part(live *l, loom_value *elements) {
     return NULL;
 }
 
-/* Elements that make a stretch: by the size of some. */
 static loom_status *stretch_elements(loom_source *whole, int64_t *n) {
-    int64_t first = whole->n_segments ? whole->segment_first[1] : 0, some = first < 8 ? first : 8;
-    uint64_t bytes = 1;
-    loom_value *value;
-    LOOM_TRY(loom_source_read(whole, 0, some, &value));
-    for (uint32_t i = 0; i < value->n_leaves; i++)
-        bytes += (uint64_t)value->leaves[i].n_data * loom_dtype_size(value->leaves[i].dtype);
-    loom_value_unref(value);
-    *n = (int64_t)(STRETCH_BYTES / bytes) * (some ? some : 1);
-    if (*n < 1) *n = 1;
+    double bytes;
+    LOOM_TRY(loom_source_element_bytes(whole, &bytes));
+    int64_t fit = (int64_t)((double)STRETCH_BYTES / (bytes > 1 ? bytes : 1));
+    *n = fit > 1 ? fit : 1;
     return NULL;
 }
 
@@ -333,15 +329,16 @@ static loom_status *take_file(live *l) {
 
 static loom_status *run_files(live *l, loom_job_result **result) {
     LOOM_TRY(begin(l));
-    LOOM_TRY(take_file(l));
-    LOOM_TRY(loom_value_concat(l->parts, l->n_parts, &l->totals->value));
-    if (!l->r->where.quiet) cli_endless_account(&l->windows.counts);
+    loom_status *status = take_file(l);
+    if (!status) status = loom_value_concat(l->parts, l->n_parts, &l->totals->value);
+    if (status) return tell(l, status);
+    account(l);
     *result = l->totals;
     l->totals = NULL;
     return NULL;
 }
 
-static bool goes_on_forever(const loom_program *p) {
+bool cli_endless_goes_on(const loom_program *p) {
     for (uint32_t i = 0; i < p->n_nodes; i++)
         if (loom_group_is_forever(&p->nodes[i])) return true;
     return false;
@@ -350,7 +347,7 @@ static bool goes_on_forever(const loom_program *p) {
 loom_status *cli_endless_run_files(const cli_entry_run *r, bool *done, loom_job_result **result,
                                    loom_window_counts *counts) {
     *done = false;
-    for (uint32_t i = 0; i < r->binding->n_params && !*done && goes_on_forever(r->program->program); i++) {
+    for (uint32_t i = 0; i < r->binding->n_params && !*done && cli_endless_goes_on(r->program->program); i++) {
         if (!r->binding->sources[i]) continue;
         live l = {.r = r, .arena = loom_arena_create(0), .param = i, .deliver = keep_part};
         loom_status *status = split(r, i, l.arena, &l.programs);

@@ -12,12 +12,15 @@
 
 /* The program over its endless parameter is one that can be run so; what cannot is an error before anything runs. */
 LOOM_MUST_USE loom_status *cli_endless_check(const cli_entry_run *run);
-/* Runs it: lines or frames on standard output as they come. */
+/* Runs it: lines or frames on standard output as they come. What became of the elements, and statistics, are told
+ * however it ends. */
 LOOM_MUST_USE loom_status *cli_endless_run(const cli_entry_run *run);
 /* Whether a program over files has `group_seq forever` where it can go by stretches: then *result is as of one job,
  * and *counts of its elements. Otherwise *done is false, and the program is to be run as a whole. */
 LOOM_MUST_USE loom_status *cli_endless_run_files(const cli_entry_run *run, bool *done, loom_job_result **result,
                                                  loom_window_counts *counts);
+/* Whether there is a `group_seq forever` in it. */
+bool cli_endless_goes_on(const loom_program *program);
 /* On standard error, unless the run is to be quiet: what became of all elements. */
 void cli_endless_account(const loom_window_counts *counts);
 

@@ -55,6 +55,18 @@ int64_t cli_held_count(const cli_held *h) {
     return n;
 }
 
+static int64_t count_open(const stretch *s, int64_t before) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < s->n; i++) n += s->last[i] >= before;
+    return n;
+}
+
+int64_t cli_held_open(const cli_held *h, int64_t before) {
+    int64_t n = 0;
+    for (const stretch *s = h->first; s; s = s->next) n += count_open(s, before);
+    return n;
+}
+
 /* ---- a stretch ---- */
 
 static loom_status *make_room(int64_t n, int64_t n_keys, stretch **made) {
@@ -239,8 +251,7 @@ loom_status *cli_held_drop(cli_held *h, int64_t before) {
             free_stretch(s);
             continue;
         }
-        s->n_open = 0;
-        for (int64_t i = 0; i < s->n; i++) s->n_open += s->last[i] >= before;
+        s->n_open = count_open(s, before);
         LOOM_TRY(compact(s, before, at));
         at = &(*at)->next;
     }

@@ -20,5 +20,7 @@ LOOM_MUST_USE loom_status *cli_held_pick(const cli_held *held, int64_t from, int
 /* Groups before this one are out: elements without later ones are dropped. */
 LOOM_MUST_USE loom_status *cli_held_drop(cli_held *held, int64_t before);
 int64_t cli_held_count(const cli_held *held); /* elements that are kept */
+/* Those that are in groups from `before` on. */
+int64_t cli_held_open(const cli_held *held, int64_t before);
 
 #endif

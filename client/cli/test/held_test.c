@@ -36,9 +36,17 @@ static loom_value *call(const loom_program *p, loom_value *stream, int64_t a, in
 }
 
 typedef struct parts {
-    loom_value *at[200];
-    size_t n;
+    loom_value **at;
+    size_t n, capacity;
 } parts;
+
+static void keep(parts *p, loom_value *value) {
+    if (p->n == p->capacity) {
+        p->capacity = p->capacity ? 2 * p->capacity : 16;
+        p->at = loom_xrealloc(p->at, p->capacity * sizeof *p->at);
+    }
+    p->at[p->n++] = value;
+}
 
 static void close_groups(const loom_endless *e, cli_held *held, int64_t *out, int64_t closed, parts *results) {
     while (*out < closed) {
@@ -46,18 +54,20 @@ static void close_groups(const loom_endless *e, cli_held *held, int64_t *out, in
         loom_value *elements;
         LOOM_OK(cli_held_pick(held, *out, to, &elements));
         LOOM_OK(loom_value_check(elements));
-        results->at[results->n++] = call(e->finish, elements, *out, to - *out);
+        keep(results, call(e->finish, elements, *out, to - *out));
         loom_value_unref(elements);
         *out = to;
     }
     LOOM_OK(cli_held_drop(held, *out));
 }
 
-/* By stretches of `each` elements. */
-static loom_value *by_stretches(const loom_endless *e, loom_value *stream, int64_t each, loom_windows *windows) {
+/* By stretches of `each` elements. *held_most: how many were kept between two of them. */
+static loom_value *by_stretches(const loom_endless *e, loom_value *stream, int64_t each, loom_windows *windows,
+                                int64_t *held_most) {
     cli_held *held = cli_held_create();
     *windows = loom_windows_begin(e->lag);
-    parts results = {.n = 0};
+    parts results = {0};
+    *held_most = 0;
     int64_t n = stream->leaves[0].extents[0], out = 0;
     for (int64_t from = 0; from < n; from += each) {
         loom_value *stretch;
@@ -65,13 +75,14 @@ static loom_value *by_stretches(const loom_endless *e, loom_value *stream, int64
         loom_value *made = call(e->prepare, stretch, from, 0);
         loom_value_unref(stretch);
         if (!e->finish) {
-            results.at[results.n++] = made;
+            keep(&results, made);
             continue;
         }
         LOOM_OK(cli_held_add(held, made, windows));
         loom_value_unref(made);
         close_groups(e, held, &out, loom_windows_closed(windows), &results);
-        LOOM_CHECK(cli_held_count(held) <= 2 * each + 60);
+        LOOM_CHECK(cli_held_open(held, out) <= cli_held_count(held));
+        if (cli_held_count(held) > *held_most) *held_most = cli_held_count(held);
     }
     close_groups(e, held, &out, loom_windows_total(windows), &results);
     LOOM_CHECK_EQ_INT(cli_held_count(held), 0);
@@ -79,6 +90,7 @@ static loom_value *by_stretches(const loom_endless *e, loom_value *stream, int64
     loom_value *all;
     LOOM_OK(loom_value_concat(results.at, results.n, &all));
     for (size_t i = 0; i < results.n; i++) loom_value_unref(results.at[i]);
+    free(results.at);
     return all;
 }
 
@@ -93,24 +105,32 @@ static void check_same(const loom_value *a, const loom_value *b) {
     }
 }
 
+/* Three of each forwards, with some that are late, and some that are negative. */
+static loom_value *keys_of(int64_t n) {
+    int64_t *keys = loom_xcalloc((size_t)n, sizeof *keys);
+    uint64_t random = 88172645463325252u;
+    for (int64_t i = 0; i < n; i++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        keys[i] = i / 3 - (random % 5 == 0 ? (int64_t)(random >> 8 & 7) : 0);
+    }
+    loom_value *stream = integers(keys, n);
+    free(keys);
+    return stream;
+}
+
 static void judge(const char *text, int64_t lag) {
     loom_arena *arena = loom_arena_create(0);
     loom_program *p = compile(arena, text, lag);
     loom_endless e;
     uint32_t entry = (uint32_t)(loom_program_entry(p, NULL) - p->functions);
     LOOM_OK(loom_endless_split(arena, p, entry, 0, &e));
-    int64_t keys[60];
-    uint64_t random = 88172645463325252u;
-    for (int64_t i = 0; i < 60; i++) { /* forwards, with some that are late, and some that are negative */
-        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-        keys[i] = i / 3 - (random % 5 == 0 ? (int64_t)(random >> 8 & 7) : 0);
-    }
-    loom_value *stream = integers(keys, 60), *whole;
+    loom_value *stream = keys_of(60), *whole;
     loom_interp_counters counters;
     LOOM_OK(loom_interp_call(p, entry, &stream, NULL, &whole, &counters));
     for (int64_t each = 1; each <= 60; each += 1 + each / 3) {
         loom_windows windows;
-        loom_value *made = by_stretches(&e, stream, each, &windows);
+        int64_t held_most;
+        loom_value *made = by_stretches(&e, stream, each, &windows, &held_most);
         check_same(made, whole);
         loom_value_unref(made);
         if (e.finish) LOOM_CHECK(memcmp(&windows.counts, &counters.windows, sizeof windows.counts) == 0);
@@ -130,6 +150,29 @@ LOOM_TEST(endless, windows) {
               "(\\a "
               "x -> 3 * a + x) ys)",
               lag);
+    }
+}
+
+/* Twice what is open at most: three elements of each key that is not older than the lag, and of the few keys that are
+ * there before the newest one for good, as late elements have come last. Not what has come in all, nor a stretch. */
+LOOM_TEST(endless, what_is_kept_is_bounded_by_the_lag) {
+    const char *text = "entry main (s: seq i64) : seq (i64, i64) =\n"
+                       "  group_seq forever (\\x -> [x]) s (\\k ys -> (k, fold_seq (+) 0 ys))";
+    for (int64_t lag = 0; lag <= 20; lag += 5) {
+        loom_arena *arena = loom_arena_create(0);
+        loom_endless e;
+        LOOM_OK(loom_endless_split(arena, compile(arena, text, lag), 0, 0, &e));
+        loom_value *stream = keys_of(6000);
+        for (int64_t each = 7; each < 6000; each *= 10) {
+            loom_windows windows;
+            int64_t held_most;
+            loom_value_unref(by_stretches(&e, stream, each, &windows, &held_most));
+            LOOM_CHECK_EQ_INT(windows.counts.received, 6000);
+            LOOM_CHECK(held_most >= 3 * lag);
+            LOOM_CHECK(held_most <= 2 * 3 * (lag + 4));
+        }
+        loom_value_unref(stream);
+        loom_arena_destroy(arena);
     }
 }
 

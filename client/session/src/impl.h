@@ -5,6 +5,7 @@
  *  - What callers want of the loop is done by loom_session_call: a function that runs on the session's thread while the
  *    caller waits. What happened comes back as fields of jobs and questions, under `lock`, with `changed` signalled.
  *  - A job is made and freed by callers only. While it is in `jobs` the session's thread may look at it.
+ *  - Objects of arguments (`given`) are the callers' alone.
  *  - The reader touches a job's sources only between taking one of its requests (under lock, `reading` set) and giving
  *    the answer; a job that ends is `closed` first and waits until `reading` is another one.
  */
@@ -58,6 +59,8 @@ typedef struct loom_session_job {
     loom_rate rate;
     double read_seconds; /* of the reader */
     int64_t served;      /* elements that it has sent */
+    struct loom_argument **arguments;
+    uint32_t n_arguments;
 } loom_session_job;
 
 typedef struct loom_question {
@@ -81,6 +84,7 @@ struct loom_session {
     int locks[2];       /* of the two; -1: none */
     char *arguments;    /* folder of argument objects */
     char *binaries;
+    struct loom_argument *given; /* to jobs: arguments.c */
     uint64_t instance, sequence;
 
     /* What callers hold back. Signals are held while folders are there and nobody listens: before the session's thread
@@ -134,6 +138,13 @@ void loom_jobs_message(loom_session *s, loom_incoming *in);
 void loom_jobs_cancel_all(loom_session *s);
 
 void loom_jobs_free_all(loom_session *s); /* after all threads have ended: jobs that nobody waited for */
+
+/* arguments.c: caller's thread. An argument is that of a value; jobs take and leave it. */
+typedef struct loom_argument loom_argument;
+LOOM_MUST_USE loom_status *loom_argument_take(loom_session *s, loom_value *value, loom_argument **argument);
+const char *loom_argument_object(const loom_argument *argument, uint64_t *bytes); /* the object's path */
+void loom_argument_leave(loom_session *s, loom_argument *argument);
+void loom_arguments_free_all(loom_session *s); /* their files go with the folders */
 
 /* describe.c: caller's thread */
 LOOM_MUST_USE loom_status *loom_describe_source(loom_arena *arena, loom_source *source, uint32_t param,

@@ -271,21 +271,21 @@ static void do_submit(loom_session *s, void *argument) {
     loom_socket_send(s->control, NULL, 0, sub->packet);
 }
 
-static loom_status *write_argument(loom_session *s, loom_arena *arena, const loom_value *value, Wire__Argument *wire) {
-    const char *folders[2] = {s->arguments, s->folder};
-    loom_object object;
-    LOOM_TRY(loom_object_write(folders, 2, UINT64_MAX, value, &object));
+static loom_status *describe_argument(loom_session *s, loom_arena *arena, loom_value *value, loom_session_job *job,
+                                      Wire__Argument *wire) {
+    loom_argument *argument;
+    LOOM_TRY(loom_argument_take(s, value, &argument));
+    job->arguments[job->n_arguments++] = argument;
     wire->object = LOOM_NEW(arena, Wire__Object);
     wire__object__init(wire->object);
-    wire->object->path = loom_arena_strdup(arena, object.path);
-    wire->object->bytes = object.bytes;
+    wire->object->path = loom_arena_strdup(arena, loom_argument_object(argument, &wire->object->bytes));
     wire->object->value = loom_wire_value(arena, value);
-    free(object.path);
     return NULL;
 }
 
-static loom_status *describe_params(loom_session *s, loom_arena *arena, const loom_job_description *d,
-                                    Wire__Submit *wire) {
+static loom_status *describe_params(loom_session *s, loom_arena *arena, loom_session_job *job, Wire__Submit *wire) {
+    const loom_job_description *d = job->description;
+    job->arguments = loom_xcalloc(d->n_params + 1, sizeof(loom_argument *));
     wire->arguments = LOOM_NEW_ARRAY(arena, Wire__Argument *, d->n_params);
     wire->streams = LOOM_NEW_ARRAY(arena, Wire__Stream *, d->n_params);
     double bytes = 0;
@@ -297,7 +297,7 @@ static loom_status *describe_params(loom_session *s, loom_arena *arena, const lo
         loom_source *source = d->sources ? d->sources[i] : NULL;
         if (!value == !source) return loom_error(LOOM_E_USAGE, "parameter %u needs a value or a stream", i + 1);
         if (value) {
-            LOOM_TRY(write_argument(s, arena, value, argument));
+            LOOM_TRY(describe_argument(s, arena, value, job, argument));
             continue;
         }
         double each;
@@ -340,15 +340,43 @@ static loom_status *check_alive(loom_session *s) {
     return status;
 }
 
-static loom_status *submit(loom_session *s, loom_arena *arena, const loom_job_description *d, loom_session_job **made) {
-    LOOM_TRY(check_alive(s));
-    if (d->n_params && strlen(d->entry ? d->entry : "") > LOOM_MAX_NAME) {
-        return loom_error(LOOM_E_LIMIT, "an entry's name of more than %u bytes", LOOM_MAX_NAME);
-    }
-    Wire__Submit wire = WIRE__SUBMIT__INIT;
+static loom_session_job *make_job(loom_session *s, const loom_job_description *d) {
+    loom_session_job *job = loom_xcalloc(1, sizeof *job);
     pthread_mutex_lock(&s->lock);
-    wire.ticket = ++s->next_ticket;
+    job->ticket = ++s->next_ticket;
     pthread_mutex_unlock(&s->lock);
+    job->copy = *d;
+    job->description = &job->copy;
+    job->submitted = loom_seconds();
+    job->progress.seconds_left = -1;
+    return job;
+}
+
+static void free_job(loom_session_job *job) {
+    for (size_t i = 0; i < job->n_joined; i++) loom_value_unref(job->joined[i]);
+    free(job->joined);
+    free(job->arguments);
+    while (job->parts) {
+        loom_session_part *part = job->parts;
+        job->parts = part->next;
+        loom_value_unref(part->value);
+        loom_status_free(part->status);
+        free(part);
+    }
+    loom_status_free(job->status);
+    loom_job_result_free(job->result);
+    free(job->stage);
+    free(job);
+}
+
+static void leave_arguments(loom_session *s, loom_session_job *job) {
+    while (job->n_arguments) loom_argument_leave(s, job->arguments[--job->n_arguments]);
+}
+
+static loom_status *submit_job(loom_session *s, loom_arena *arena, loom_session_job *job) {
+    const loom_job_description *d = job->description;
+    Wire__Submit wire = WIRE__SUBMIT__INIT;
+    wire.ticket = job->ticket;
     wire.entry = (char *)(d->entry ? d->entry : "");
     wire.name = loom_arena_printf(arena, "%.*s", (int)LOOM_MAX_NAME, d->name ? d->name : wire.entry);
     wire.serve = s->serve_endpoint;
@@ -357,19 +385,29 @@ static loom_status *submit(loom_session *s, loom_arena *arena, const loom_job_de
     wire.has_count_work = true;
     wire.has_force = d->force != 0;
     wire.force = d->force;
-    double before = loom_seconds();
-    LOOM_TRY(describe_params(s, arena, d, &wire));
+    LOOM_TRY(describe_params(s, arena, job, &wire));
     loom_packet *packet;
     LOOM_TRY(pack_submit(d, &wire, &packet));
-    loom_session_job *job = loom_xcalloc(1, sizeof *job);
-    job->ticket = wire.ticket;
-    job->copy = *d;
-    job->description = &job->copy;
-    job->submitted = before;
-    job->progress.seconds_left = -1;
     loom_session_call(s, do_submit, &(submission){job, packet});
-    *made = job;
     return NULL;
+}
+
+static loom_status *submit(loom_session *s, const loom_job_description *d, loom_session_job **made) {
+    LOOM_TRY(check_alive(s));
+    if (d->n_params && strlen(d->entry ? d->entry : "") > LOOM_MAX_NAME) {
+        return loom_error(LOOM_E_LIMIT, "an entry's name of more than %u bytes", LOOM_MAX_NAME);
+    }
+    loom_session_job *job = make_job(s, d);
+    loom_arena *arena = loom_arena_create(0);
+    loom_status *status = submit_job(s, arena, job);
+    loom_arena_destroy(arena);
+    if (!status) {
+        *made = job;
+        return NULL;
+    }
+    leave_arguments(s, job);
+    free_job(job);
+    return status;
 }
 
 /* ---- waiting: caller's thread ---- */
@@ -389,22 +427,6 @@ static loom_status *session_failure(const loom_session *s) {
         loom_status_note(status, "%s", loom_status_note_at(s->failed, i));
     }
     return status;
-}
-
-static void free_job(loom_session_job *job) {
-    for (size_t i = 0; i < job->n_joined; i++) loom_value_unref(job->joined[i]);
-    free(job->joined);
-    while (job->parts) {
-        loom_session_part *part = job->parts;
-        job->parts = part->next;
-        loom_value_unref(part->value);
-        loom_status_free(part->status);
-        free(part);
-    }
-    loom_status_free(job->status);
-    loom_job_result_free(job->result);
-    free(job->stage);
-    free(job);
 }
 
 void loom_jobs_free_all(loom_session *s) {
@@ -430,15 +452,14 @@ static void do_unlink(loom_session *s, void *argument) {
 static void drop_job(loom_session *s, loom_session_job *job) {
     loom_server_close_job(s, job);
     loom_session_call(s, do_unlink, job);
+    leave_arguments(s, job);
     free_job(job);
 }
 
 loom_status *loom_session_submit(loom_session *s, const loom_job_description *description, uint64_t *job) {
-    loom_arena *arena = loom_arena_create(0);
     loom_session_job *made;
-    loom_status *status = submit(s, arena, description, &made);
-    loom_arena_destroy(arena);
-    if (status) return status;
+    LOOM_TRY(submit(s, description, &made));
+    loom_status *status = NULL;
     pthread_mutex_lock(&s->lock);
     while (!made->job && !made->ended && !s->failed && !loom_session_interrupted(s)) wait_a_moment(s, 0.5);
     if (!made->job && made->ended) {

@@ -319,6 +319,7 @@ void loom_session_close(loom_session *s) {
     free_children(s);
     loom_status_free(s->failed);
     loom_jobs_free_all(s);
+    loom_arguments_free_all(s);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->changed);
     free(s->endpoint);

@@ -10,6 +10,7 @@
 #include "session/session.h"
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -891,6 +892,53 @@ LOOM_TEST(session, leaves_no_process_and_no_folder) {
     loom_remove_tree(folder);
     free(folder);
     free_job(&j);
+}
+
+/* Objects of arguments that this process has written, wherever sessions keep theirs. */
+static int64_t count_arguments(void) {
+    const char *temporary = getenv("TMPDIR");
+    const char *places[2] = {"/dev/shm", temporary ? temporary : "/tmp"};
+    int64_t n = 0;
+    for (int i = 0; i < 2; i++) {
+        char *pattern = loom_xprintf("%s/gridloom-*/arguments/%ld-*.obj", places[i], (long)getpid());
+        glob_t found;
+        if (glob(pattern, 0, NULL, &found) == 0) {
+            n += (int64_t)found.gl_pathc;
+            globfree(&found);
+        }
+        free(pattern);
+    }
+    return n;
+}
+
+LOOM_TEST(session, what_jobs_are_given_is_written_once_and_removed) {
+    loom_session *s = open_session(1, "0");
+    job a, b;
+    make_job(&a, "all", 1000, 100, NULL, 0);
+    make_job(&b, "all", 1000, 100, NULL, 0);
+    for (int i = 0; i < 3; i++) {
+        loom_job_result *r;
+        LOOM_OK(loom_session_run(s, &a.d, &r));
+        check_all(&a, r);
+        loom_job_result_free(r);
+        LOOM_CHECK_EQ_INT(count_arguments(), 1);
+    }
+    uint64_t id;
+    LOOM_OK(loom_session_submit(s, &b.d, &id)); /* has an argument of its own */
+    LOOM_CHECK_EQ_INT(count_arguments(), 2);
+    loom_job_result *r;
+    LOOM_OK(loom_session_wait(s, id, &r));
+    loom_job_result_free(r);
+    free_job(&b);
+    a.d.sources = NULL; /* a job that is refused leaves what it took */
+    LOOM_FAILS(loom_session_submit(s, &a.d, &id), LOOM_E_USAGE);
+    free_job(&a);
+    make_job(&b, "all", 10, 10, NULL, 0);
+    LOOM_OK(loom_session_run(s, &b.d, &r));
+    loom_job_result_free(r);
+    LOOM_CHECK_EQ_INT(count_arguments(), 1);
+    free_job(&b);
+    loom_session_close(s);
 }
 
 static char *make_old(const char *folder, const char *name, const char *content, long age) {

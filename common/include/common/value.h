@@ -46,7 +46,8 @@ typedef struct loom_value {
 /* A value with n_leaves empty leaves, one reference. */
 LOOM_MUST_USE loom_status *loom_value_create(uint32_t n_leaves, loom_value **value);
 loom_value *loom_value_ref(loom_value *value);
-void loom_value_unref(loom_value *value); /* NULL is fine */
+void loom_value_unref(loom_value *value);           /* NULL is fine */
+bool loom_value_is_shared(const loom_value *value); /* there are other references than the caller's */
 
 /* Fills a leaf with a regular array: allocates data (zeroed) after checking the product of extents against `limit`
  * bytes (LOOM_E_LIMIT). name is copied. Extents inside one of 0 become 0. */

@@ -30,7 +30,8 @@ LOOM_MUST_USE loom_status *loom_frames_open(int fd, const char *what, const loom
 void loom_frames_close(loom_frames *frames); /* NULL is fine; `fd` stays open */
 /* Waits up to `milliseconds` for bytes and takes what is there, and what comes close behind within `gather` seconds, up
  * to about `most` bytes: whole elements become *elements, NULL where there are none yet. *end: the input has ended, and
- * these were the last. An input that ends inside a frame is LOOM_E_DATA. */
+ * these were the last. An input that ends inside a frame is LOOM_E_DATA, as is one that makes no sense; the whole
+ * elements before are given out first. */
 LOOM_MUST_USE loom_status *loom_frames_read(loom_frames *frames, int milliseconds, double gather, size_t most,
                                             loom_value **elements, bool *end);
 /* All up to the end of the input, as one value, of no elements maybe. `cancelled` is asked now and then. */

@@ -65,6 +65,9 @@ typedef struct loom_npy_column {
 LOOM_MUST_USE loom_status *loom_source_npy(const loom_npy_column *columns, uint32_t n_columns, loom_source **source);
 /* A stream from a value in memory (elements of the outermost level). */
 LOOM_MUST_USE loom_status *loom_source_value(loom_value *value, loom_source **source);
+/* Bytes of an element, data and lengths, by a few of each segment that has some: those of the segment where they are
+ * largest. 0 for a stream without elements. */
+LOOM_MUST_USE loom_status *loom_source_element_bytes(loom_source *source, double *bytes);
 /* Elements [first, first + count) of another source, which must outlive it. */
 LOOM_MUST_USE loom_status *loom_source_part(loom_source *whole, int64_t first, int64_t count, loom_source **source);
 

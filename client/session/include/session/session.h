@@ -16,7 +16,9 @@
  * caller does not touch them between submit and the end of wait.
  *
  * LIFETIME. What a description points to (program, values, sources) must live until the job's wait has returned or the
- * session is closed. The session takes references to values, never ownership of sources.
+ * session is closed. The session takes references to values, never ownership of sources. A value is written once for
+ * all jobs that are given it while the caller has it; it is let go, and its file removed, when a job begins or ends
+ * after the caller has let it go.
  *
  * SIGNALS. While a session is open it handles those of common/signals.h: the first one cancels running jobs, so that
  * loom_session_wait returns LOOM_E_CANCELLED (and waits begun later do at once); loom_session_interrupted tells a
@@ -143,6 +145,9 @@ LOOM_MUST_USE loom_status *loom_session_wait(loom_session *session, uint64_t job
 LOOM_MUST_USE loom_status *loom_session_run(loom_session *session, const loom_job_description *description,
                                             loom_job_result **result);
 void loom_job_result_free(loom_job_result *result); /* NULL is fine */
+/* For a command of several jobs, whose *total begins as zeros from calloc: numbers and seconds add up, times by their
+ * label; the largest peak; each remark once. The value of `total` is left as it is. */
+void loom_job_result_add(loom_job_result *total, const loom_job_result *job);
 
 /* ---- what a daemon is doing ---- */
 
