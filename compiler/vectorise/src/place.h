@@ -19,8 +19,8 @@ typedef struct placing {
     uint32_t rank;
     loom_lblock_id combine;
     uint16_t builtin;
-    bool zips;       /* the operator fails where its operands differ in shape */
-    uint32_t output; /* or LOOM_NONE */
+    bool zips;                  /* the operator fails where its operands differ in shape */
+    uint32_t output;            /* or LOOM_NONE */
     bool distinct;              /* see loom_lop */
     const loom_lvalue_id *onto; /* dest values, made by the caller where there is no output */
     uint64_t context;           /* levels of the target */
