@@ -27,6 +27,12 @@ def consumers_of_a_group(n):
         "in t%d))\n" % n
 
 
+def loads_in_branches(n):
+    """Elements at computed indices, each in both branches: more than one kernel takes in, so that most are arrays of their own."""
+    return "entry main (xs: []i64) (c: []i64) : []i64 = map (\\x ->\n" + repeated(n, "let v%(i)d = c[x %% (%(i)d + 1)]\n") + "in if x > 0 then let t0 = x\n" + \
+        repeated(n, "let t%(i)d = t%(j)d + v%(i)d\n") + "in t%d else let t0 = x\n" % n + repeated(n, "let t%(i)d = t%(j)d - v%(i)d\n") + "in t%d) xs\n" % n
+
+
 # Name: a program of n repetitions; about how many nodes each has.
 FAMILIES = {
     "scalars": (lambda n: "entry main (x0: f64) : f64 =\n" + repeated(n, "let x%(i)d = x%(j)d * 1.5 + %(i)d.25\n") + "in x%d\n" % n, 4),
@@ -53,6 +59,7 @@ FAMILIES = {
     "traversals": (lambda n: "entry main (xs: seq f64) : f64 =\nlet s0 = 1f64\n" + repeated(n, "let s%(i)d = fold_seq (+) 0 (map_seq (\\v -> v * s%(j)d) xs)\n") +
                    "in s%d\n" % n, 5),
     "consumers of a group": (consumers_of_a_group, 9),
+    "loads at indices": (loads_in_branches, 7),
 }
 
 

@@ -209,16 +209,30 @@ static loom_node_id second_half(splitting *s, const loom_node_id *results) {
     return versions_make(c, LOOM_OP_MAP, versions_copied_type(c, s->id), operands, n, &open, 1, 0, s->span);
 }
 
+/* A call, or the calls in the branches of a conditional, are what their bodies say: in another round they would be
+ * given up again. */
+static void give_up_call(chooser *c, loom_node_id id) {
+    const loom_node *n = &c->from->nodes[id];
+    if (is_lifted(c, id)) {
+        c->verdict[id] = BODY;
+        versions_note(c, id, "not lifted: too many values, or of too many levels, are needed before and after it");
+        return;
+    }
+    c->verdict[id] = LATER;
+    for (uint32_t b = 0; b < n->n_bodies; b++) {
+        loom_body_id body = c->from->body_refs[n->first_body + b];
+        for (uint32_t i = c->first_own[body]; i < c->first_own[body + 1]; i++) {
+            loom_node_id inner = c->own[i];
+            bool call = is_lifted(c, inner) && c->verdict[inner] == LATER;
+            if (c->live[inner] && (call || c->from->nodes[inner].op == LOOM_OP_IF)) give_up_call(c, inner);
+        }
+    }
+}
+
 /* All calls of the map are what their bodies say. */
 static loom_node_id give_up(splitting *s) {
     chooser *c = s->c;
-    for (size_t i = 0; i < s->calls.count; i++) {
-        loom_node_id call = s->calls.at[i];
-        c->verdict[call] = is_lifted(c, call) ? BODY : LATER;
-        if (is_lifted(c, call))
-            versions_note(c, call,
-                          "not lifted: too many values, or of too many levels, are needed before and after it");
-    }
+    for (size_t i = 0; i < s->calls.count; i++) give_up_call(c, s->calls.at[i]);
     c->splits[s->id] = false;
     return versions_emit_node(c, s->id);
 }

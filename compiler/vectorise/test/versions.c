@@ -106,9 +106,10 @@ LOOM_TEST(versions, by_shapes) {
           200, 1, NULL);
 }
 
-/* More calls than are looked at in one round; more values than a tuple has fields. */
+/* More calls than are looked at in one round; more values than a tuple has fields, with the call in a branch too. */
 LOOM_TEST(versions, many) {
-    for (int more = 0; more < 2; more++) {
+    for (int way = 0; way < 3; way++) {
+        bool more = way > 0;
         loom_buffer text = {0};
         int n = more ? LOOM_MAX_TUPLE + 1 : 150;
         loom_buffer_text(&text, F "entry main (n: i64) : f64 = sum (map (\\x -> let y0 = x\n");
@@ -121,7 +122,7 @@ LOOM_TEST(versions, many) {
             }
         }
         if (more) {
-            loom_buffer_text(&text, "let y = f s\n");
+            loom_buffer_text(&text, way == 2 ? "let y = if x > 0 then f s else s\n" : "let y = f s\n");
             for (int i = 1; i <= n; i++) loom_buffer_printf(&text, "let y = y - a%d\n", i);
             loom_buffer_text(&text, "in y) [f64 n])");
         } else {

@@ -184,6 +184,7 @@ static loom_status *fft_of_rows(loom_engine *engine, const loom_plan_action *act
         size_t at = (size_t)offsets[list] * element;
         LOOM_TRY(loom_fft_run(made, (const char *)engine->data[action->buffer] + at,
                               (char *)engine->data[action->buffer2] + at, end - list, &engine->executor->cancelled));
+        loom_count_fft(&engine->threads[0].work, made, end - list);
         LOOM_TRY(loom_engine_cancelled(engine));
     }
     return NULL;
