@@ -29,7 +29,7 @@ def read(path):
 def exceeds(interpreted, compiled, overhead=OVERHEAD, space_overhead=SPACE_OVERHEAD):
     """None, or how the compiled program takes more than it may."""
     want, got = total(interpreted), total(compiled)
-    if want > 0 and got == 0:
+    if want > overhead and got == 0:
         return "no work is counted, interpreted %d (%s)" % (want, told(interpreted))
     if got > FACTOR * want + overhead:
         most = sorted(compiled["actions"], key=total, reverse=True)[:3]
