@@ -304,12 +304,18 @@ static aval concatenated(loom_shapes *s, aframe *f, const loom_node *n, loom_nod
     return reshaped(s, &x, (dim){.desc = node_desc(s, id), .levels = length});
 }
 
+/* Whether an extent is surely not 0. */
+static bool is_some(const loom_shapes *s, desc_id extent) {
+    return s->descs[extent].kind == DESC_CONST && s->descs[extent].a > 0;
+}
+
 static aval transposed(loom_shapes *s, const aval *x) {
     aval y;
     aleaf *at = shapes_copy(s, x, &y);
     for (uint32_t i = 0; i < y.n; i++) {
         dim *d = shapes_dims(s, &at[i]), row = d[1];
-        if (row.own & 1) row.desc = shapes_label(s); /* rows must agree */
+        /* Rows must agree; and without any there are no columns, however long rows are claimed to be. */
+        if (row.own & 1 || !is_some(s, d[0].desc)) row.desc = shapes_label(s);
         row.own = 0;
         d[1] = d[0];
         d[0] = row;
@@ -533,16 +539,38 @@ static aval inner_element(loom_shapes *s, aval x, uint32_t depth) {
     return x;
 }
 
-/* The operator joins elements; shapes are those of dest whatever it does, so it is only looked through. */
+/* Elements of dest after others have been joined to some of them, or put in their places: each level that is not that
+ * of what was there is another. Of rows that differ, each element has levels of its own. */
+static aval replaced_elements(loom_shapes *s, const aval *dest, uint32_t rank, const aval *there, const aval *now,
+                              uint64_t places) {
+    aval y;
+    aleaf *at = shapes_copy(s, dest, &y);
+    uint32_t outer = (1u << rank) - 1;
+    for (uint32_t i = 0; i < y.n; i++) {
+        dim *d = shapes_dims(s, &at[i]);
+        for (uint32_t k = rank; k < at[i].depth; k++) {
+            const dim *x = i < now->n && k - rank < now->at[i].depth ? &now->at[i].dims[k - rank] : NULL;
+            if (x && x->desc == there->at[i].dims[k - rank].desc) continue;
+            d[k].desc = shapes_label(s);
+            d[k].own |= outer;
+            d[k].levels |= (x ? x->levels : 0) | places;
+        }
+    }
+    return y;
+}
+
 static aval permuted(loom_shapes *s, aframe *f, const loom_node *n) {
     aval dest = operand(s, f, n, 0), is = operand(s, f, n, 1), xs = operand(s, f, n, 2), joined;
-    if (n->n_bodies && dest.n && is.n) {
-        aval args[2] = {inner_element(s, dest, n->aux), inner_element(s, xs, is.at[0].depth)};
-        uint64_t places = scalars_of(s, f, n, 1); /* what meets what */
+    uint64_t places = scalars_of(s, f, n, 1); /* what meets what */
+    if (dest.n && is.n) {
+        uint32_t rank = n->op == LOOM_OP_SCATTER ? 1 : n->aux;
+        aval args[2] = {inner_element(s, dest, rank), inner_element(s, xs, is.at[0].depth)};
         for (int i = 0; i < 2; i++) args[i] = with_elements(s, &args[i], places);
-        run_body(s, loom_node_body(s->p, n, 0), args, f, &joined);
+        joined = args[1];
+        if (n->n_bodies) run_body(s, loom_node_body(s->p, n, 0), args, f, &joined);
+        dest = replaced_elements(s, &dest, rank, &args[0], &joined, places);
     }
-    return with_elements(s, &dest, scalars_of(s, f, n, 1));
+    return with_elements(s, &dest, places);
 }
 
 static aval backpermuted(loom_shapes *s, aframe *f, const loom_node *n) {

@@ -165,6 +165,20 @@ LOOM_TEST(shapes, equal_shapes) {
         "entry main (n: i64) : ([]i64, []i64) = (iota n, iota (loop (m, k) = (n, 2) for i < n do (m, k + 1)).0)", true);
 }
 
+/* Rows that are replaced, or joined by what may give others, are not those that were there; an array without rows has
+ * no columns. Found by tests/claims. */
+LOOM_TEST(shapes, replaced_rows) {
+    const char *scattered = "entry main (a: [][]f64) (b: [][]f64) : ([][]f64, [][]f64) = (a, scatter a [0i64] b)";
+    expect_equal(scattered, false);
+    expect_equal("entry main (a: [][]f64) (b: [][]f64) : ([][]f64, [][]f64) = (a, permute (\\_ y -> y) a [0i64] b)",
+                 false);
+    expect_equal("entry main [n][m] (a: [n][m]f64) (b: [n][m]f64) : ([][]f64, [][]f64) = (a, scatter a [0i64] b)",
+                 true);
+    expect_equal("entry main (a: []f64) (b: []f64) : ([]f64, []f64) = (a, scatter a [0i64] b)", true);
+    expect_equal("entry main [n] (a: [n][4]f64) : ([]i64, []i64) = (iota 4, map (\\_ -> 1) (transpose a))", false);
+    expect_equal("entry main [n] (a: [3][n]f64) : ([]i64, []i64) = (iota n, map (\\_ -> 1) (transpose a))", true);
+}
+
 /* ---- the papers' examples, with their verdicts ---- */
 
 /* papers/001 section 4.3: a number made of literals, the length of rows that agree, and a conditional whose branches
