@@ -452,9 +452,8 @@ static aval grouped(loom_shapes *s, aframe *f, const loom_node *n) {
     aval args[2] = {scalar(s, LOOM_I64, level, token),
                     reshaped(s, &xs, (dim){.desc = shapes_label(s), .levels = level})};
     args[1] = with_elements(s, &args[1], level);
+    aval element = shapes_bind(s, &xs, shapes_label(s), level);
     s->depth++;
-    aval element = some_element(s, &xs);
-    element = with_elements(s, &element, level);
     run_body(s, loom_node_body(s->p, n, 0), &element, f, &x);
     run_body(s, b, args, f, &x);
     s->depth--;

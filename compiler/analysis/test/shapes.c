@@ -179,6 +179,14 @@ LOOM_TEST(shapes, replaced_rows) {
     expect_equal("entry main [n] (a: [3][n]f64) : ([]i64, []i64) = (iota n, map (\\_ -> 1) (transpose a))", true);
 }
 
+/* The keys of a group are asked of one element after the other. Found by tests/claims. */
+LOOM_TEST(shapes, keys_of_groups) {
+    expect("entry main (s: seq ([]i64)) : []i64 =\n"
+           "  from_seq (group_seq 3 (\\x -> [loop a = 0 for i < length x do a + i]) s (\\k ys -> fold_seq (+) 0 "
+           "(map_seq sum ys)))",
+           LOOM_OP_LOOP_FOR, LOOM_SHAPE_REGULAR, false);
+}
+
 /* ---- the papers' examples, with their verdicts ---- */
 
 /* papers/001 section 4.3: a number made of literals, the length of rows that agree, and a conditional whose branches
