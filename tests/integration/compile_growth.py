@@ -13,7 +13,7 @@ from checks import expect
 
 MOST = 2.5
 # Nodes. Where much is made of each node a few are enough, and where little is made of it the sizes are larger, so that there is something to measure.
-SIZES = {"scalars": 20, "defs": 20, "chain of maps": 10, "independent lets": 10, "loops of elements": 10, "cases of a match": 10, "filters": 0.3, "loads at indices": 5}
+SIZES = {"scalars": 20, "defs": 20, "chain of maps": 10, "independent lets": 10, "loops of elements": 10, "cases of a match": 10, "filters": 0.3, "loads at indices": 5, "choices in a loop": 5}
 # Programs of 10 000 nodes stay within the compiler's limits too, of memory first: kernels must not each take as much as the program is large.
 LARGE = ["reductions"]
 

@@ -33,6 +33,12 @@ def loads_in_branches(n):
         repeated(n, "let t%(i)d = t%(j)d + v%(i)d\n") + "in t%d else let t0 = x\n" % n + repeated(n, "let t%(i)d = t%(j)d - v%(i)d\n") + "in t%d) xs\n" % n
 
 
+def choices_in_a_loop(n):
+    """Each choice uses the one before it twice, and the first asks for one point."""
+    return "entry main (xs: []i64) (n: i64) : []i64 =\nloop ys = xs for i < n do imap (\\j y ->\nlet a0 = if j == i then y + 1 else y\n" + \
+        repeated(n, "let a%(i)d = if y > %(i)d then a%(j)d else if j + y > %(i)d then y else a%(j)d\n") + "in a%d) ys\n" % n
+
+
 # Name: a program of n repetitions; about how many nodes each has.
 FAMILIES = {
     "scalars": (lambda n: "entry main (x0: f64) : f64 =\n" + repeated(n, "let x%(i)d = x%(j)d * 1.5 + %(i)d.25\n") + "in x%d\n" % n, 4),
@@ -48,6 +54,7 @@ FAMILIES = {
     "nested maps": (lambda n: "entry main (x0: [][]f64) : [][]f64 =\n" + repeated(n, "let x%(i)d = map (\\r -> let s = sum r in map (\\v -> v + s * %(i)d.5) r) x%(j)d\n") +
                     "in x%d\n" % n, 8),
     "cases of a match": (cases_of_a_match, 12),
+    "choices in a loop": (choices_in_a_loop, 9),
     "loops of elements": (lambda n: array_to_array(n, "map (\\x -> loop v = x while v < 10 do v * %(i)d.5 + 1) x%(j)d"), 8),
     "loops of arrays": (lambda n: "entry main (x0: []f64) (k: i64) : []f64 =\n" +
                         repeated(n, "let x%(i)d = loop v = x%(j)d for _i < k do scan (+) 0 (map (* %(i)d.5) v)\n") + "in x%d\n" % n, 7),

@@ -83,10 +83,18 @@ static bool is_test(const loom_changes *c, loom_lexpr_id id, uint32_t *position,
     return false;
 }
 
+/* Where notes of an expression are; what is not of the body, has none. */
+static uint32_t *note_of(const loom_changes *c, uint32_t *notes, loom_lexpr_id id) {
+    const loom_lblock *b = &c->l->blocks[c->op->body];
+    return id >= b->first && id < b->end ? &notes[id - b->first] : NULL;
+}
+
 static uint64_t tests_in(const loom_changes *c, loom_lexpr_id id, loom_lexpr_id *index) {
     const loom_lexpr *e = expr(c, id);
-    uint32_t p;
+    uint32_t p, *asked = note_of(c, c->asked, id);
     loom_lexpr_id x;
+    if (asked && *asked == c->n_asked) return 0; /* its tests are there */
+    if (asked) *asked = c->n_asked;
     if (e->kind == LOOM_LX_PRIM && e->prim == LOOM_PRIM_AND)
         return tests_in(c, arg(c, id, 0), index) | tests_in(c, arg(c, id, 1), index);
     if (!is_test(c, id, &p, &x)) return 0;
@@ -109,10 +117,22 @@ static loom_change *find_place(loom_changes *c, uint64_t fixed, const loom_lexpr
 
 static bool asks_for_place(loom_changes *c, loom_lexpr_id condition, uint32_t result) {
     loom_lexpr_id *index = LOOM_NEW_ARRAY(c->arena, loom_lexpr_id, (size_t)c->op->n_axes + 1);
+    c->n_asked++;
     uint64_t fixed = tests_in(c, condition, index);
     loom_change *place = fixed ? find_place(c, fixed, index) : NULL;
     if (place) place->of[result] = true;
     return place != NULL;
+}
+
+static bool keeps(loom_changes *c, loom_lexpr_id id, uint32_t number, uint32_t result, loom_lvalue_id *base);
+
+/* Looked at once: what does not keep it ends the search. */
+static bool keeps_it(loom_changes *c, loom_lexpr_id id, uint32_t result, loom_lvalue_id *base) {
+    uint32_t *kept = note_of(c, c->kept, id);
+    if (kept && *kept == result + 1) return true;
+    bool yes = keeps(c, id, 0, result, base);
+    if (kept && yes) *kept = result + 1;
+    return yes;
 }
 
 /* Whether value `number` of the expression is `base` at the own point but where a place is. */
@@ -133,8 +153,8 @@ static bool keeps(loom_changes *c, loom_lexpr_id id, uint32_t number, uint32_t r
     } else {
         return false;
     }
-    return keeps(c, no, 0, result, base) &&
-           (asks_for_place(c, arg(c, id, 0), result) || keeps(c, yes, 0, result, base));
+    return keeps_it(c, no, result, base) &&
+           (asks_for_place(c, arg(c, id, 0), result) || keeps_it(c, yes, result, base));
 }
 
 static bool same_axes(const loom_lifted *l, loom_lvalue_id value, const loom_lop *op) {
@@ -209,10 +229,13 @@ bool loom_schedule_finds_changes(loom_changes *c) {
         loom_lifted_any_segmented(c->l, op->n_axes, op->axes))
         return false;
     loom_lvalue_id *base = LOOM_NEW_ARRAY(c->arena, loom_lvalue_id, op->n_results);
+    const loom_lblock *b = &c->l->blocks[op->body];
+    c->kept = LOOM_NEW_ARRAY(c->arena, uint32_t, (size_t)(b->end - b->first) + 1);
+    c->asked = LOOM_NEW_ARRAY(c->arena, uint32_t, (size_t)(b->end - b->first) + 1);
     uint64_t fixed = 0;
     for (uint32_t j = 0; j < op->n_results; j++) {
         base[j] = LOOM_NONE;
-        if (!same_axes(c->l, op->results[j], op) || !keeps(c, c->l->blocks[op->body].results[j], 0, j, &base[j]) ||
+        if (!same_axes(c->l, op->results[j], op) || !keeps_it(c, b->results[j], j, &base[j]) ||
             !same_axes(c->l, base[j], op))
             return false;
     }

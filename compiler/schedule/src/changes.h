@@ -19,6 +19,9 @@ typedef struct loom_changes {
     LOOM_VEC(loom_change) places;
     bool traps; /* the body has what may fail, and fails alike at all points */
     const uint8_t *class;
+    /* Per expression of the body, which others share: the result + 1 for which it has been found to keep what it is
+     * of, and the number of the condition that has asked it. */
+    uint32_t *kept, *asked, n_asked;
 } loom_changes;
 
 /* Whether all that the COMPUTE makes differs from values that are there at some such points alone, and its body may be
