@@ -41,9 +41,9 @@ static const loom_graph *graph_all(void) {
                                              {LOOM_OUT_COLLECT, LOOM_ORDER_ADJACENT, 5, LOOM_NONE_FUNCTION}},
                                    out2[] = {{LOOM_OUT_VALUE, LOOM_ORDER_ANY, 6, LOOM_NONE_FUNCTION}};
     static const loom_graph_stage stages[] = {
-        {LOOM_STAGE_ARRAY, 0, 1, in0, 0, NULL, 1, out0, 0, NULL, "double", 0, 0, 0},
-        {LOOM_STAGE_TRAVERSAL, 0, 1, in1, 1, streams, 3, out1, 0, NULL, "traversal", 0, 0, 0},
-        {LOOM_STAGE_ARRAY, 0, 3, in2, 0, NULL, 1, out2, 0, NULL, "together", 0, 0, 0},
+        {LOOM_STAGE_ARRAY, 0, 1, in0, 0, NULL, 1, out0, 0, NULL, "double", 0, 0, 0, 0, NULL},
+        {LOOM_STAGE_TRAVERSAL, 0, 1, in1, 1, streams, 3, out1, 0, NULL, "traversal", 0, 0, 0, 0, NULL},
+        {LOOM_STAGE_ARRAY, 0, 3, in2, 0, NULL, 1, out2, 0, NULL, "together", 0, 0, 0, 0, NULL},
     };
     static const char *const remarks[] = {"a remark"};
     static const loom_graph graph = {2, 7, slots, 3, stages, 0, NULL, 6, false, 1, remarks};
@@ -55,7 +55,7 @@ static const loom_graph *graph_stream(void) {
     static const uint32_t streams[] = {0};
     static const loom_graph_output out[] = {{LOOM_OUT_STREAM, LOOM_ORDER_ADJACENT, 1, LOOM_NONE_FUNCTION}};
     static const loom_graph_stage stages[] = {
-        {LOOM_STAGE_TRAVERSAL, 0, 0, NULL, 1, streams, 1, out, 0, NULL, "stream", 0, 0, 0}};
+        {LOOM_STAGE_TRAVERSAL, 0, 0, NULL, 1, streams, 1, out, 0, NULL, "stream", 0, 0, 0, 0, NULL}};
     static const loom_graph graph = {1, 2, slots, 1, stages, 0, NULL, 1, true, 0, NULL};
     return &graph;
 }
@@ -65,7 +65,7 @@ static const loom_graph *graph_whole(void) {
     static const uint32_t streams[] = {0};
     static const loom_graph_output out[] = {{LOOM_OUT_VALUE, LOOM_ORDER_ANY, 1, LOOM_NONE_FUNCTION}};
     static const loom_graph_stage stages[] = {
-        {LOOM_STAGE_WHOLE, 0, 0, NULL, 1, streams, 1, out, 0, NULL, "whole", 0, 0, 0}};
+        {LOOM_STAGE_WHOLE, 0, 0, NULL, 1, streams, 1, out, 0, NULL, "whole", 0, 0, 0, 0, NULL}};
     static const loom_graph graph = {1, 2, slots, 1, stages, 0, NULL, 1, false, 0, NULL};
     return &graph;
 }

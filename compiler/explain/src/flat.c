@@ -107,7 +107,8 @@ static const bool *depends_on_stream(loom_arena *arena, const loom_lifted *l) {
                     .value = LOOM_NEW_ARRAY(arena, bool, (size_t)l->n_values + 1),
                     .op = LOOM_NEW_ARRAY(arena, bool, (size_t)l->n_ops + 1)};
     for (loom_lvalue_id v = 0; v < l->n_values; v++) {
-        d.value[v] = l->values[v].source == LOOM_LV_COLUMN || l->values[v].source == LOOM_LV_FIRST;
+        const loom_lvalue *value = &l->values[v];
+        d.value[v] = value->source == LOOM_LV_COLUMN || value->source == LOOM_LV_FIRST || value->carried;
     }
     do {
         d.changed = false;

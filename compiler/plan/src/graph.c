@@ -3,7 +3,7 @@
 #include "common/value.h"
 
 static const char *const stage_kinds[] = {"traversal", "array", "whole"};
-static const char *const output_kinds[] = {"fold", "permute", "reduce", "collect", "stream", "value", "spill"};
+static const char *const output_kinds[] = {"fold", "permute", "reduce", "collect", "stream", "value", "spill", "chain"};
 
 static loom_status *check_slots(const loom_graph *g) {
     if (g->n_params > g->n_slots)
@@ -192,6 +192,29 @@ static loom_status *check_spills(const checker *c, uint32_t s, uint32_t loop) {
     return NULL;
 }
 
+/* Each output of kind CHAIN is carried, and to one input of its type. */
+static loom_status *check_carried(const checker *c, uint32_t s) {
+    const loom_graph_stage *stage = &c->g->stages[s];
+    uint32_t chains = 0;
+    for (uint32_t o = 0; o < stage->n_outputs; o++) chains += stage->outputs[o].kind == LOOM_OUT_CHAIN;
+    if (chains != stage->n_carried)
+        return loom_error(LOOM_E_DATA, "graph: stage %u makes %u states and carries %u", s, chains, stage->n_carried);
+    if (chains && (stage->kind != LOOM_STAGE_TRAVERSAL || stage->spilled))
+        return loom_error(LOOM_E_DATA, "graph: stage %u carries states and is no traversal of whole streams", s);
+    for (uint32_t i = 0; i < stage->n_carried; i++) {
+        loom_graph_carried a = stage->carried[i];
+        bool there = a.input < stage->n_inputs && a.output < stage->n_outputs &&
+                     stage->outputs[a.output].kind == LOOM_OUT_CHAIN && stage->outputs[a.output].slot < c->g->n_slots;
+        if (!there || !same_leaves(&c->g->slots[stage->inputs[a.input]], &c->g->slots[stage->outputs[a.output].slot]))
+            return loom_error(LOOM_E_DATA, "graph: stage %u carries a state to no input of its type", s);
+        for (uint32_t k = 0; k < i; k++) {
+            if (stage->carried[k].input == a.input || stage->carried[k].output == a.output)
+                return loom_error(LOOM_E_DATA, "graph: stage %u carries a state twice", s);
+        }
+    }
+    return NULL;
+}
+
 static loom_status *check_stage(checker *c, uint32_t s, uint32_t loop) {
     const loom_graph *g = c->g;
     const loom_graph_stage *stage = &g->stages[s];
@@ -217,6 +240,7 @@ static loom_status *check_stage(checker *c, uint32_t s, uint32_t loop) {
                           stage->n_streams);
     }
     LOOM_TRY(check_spills(c, s, loop));
+    LOOM_TRY(check_carried(c, s));
     for (uint32_t o = 0; o < stage->n_outputs; o++) {
         const loom_graph_output *out = &stage->outputs[o];
         if (!fill(c, out->slot, loop)) {
@@ -290,6 +314,9 @@ static void print_stage(const loom_graph *g, uint32_t s, FILE *to) {
     if (stage->saves) fprintf(to, "  saves  s%u %s\n", stage->saves, g->slots[stage->saves].name);
     if (stage->spilled)
         fprintf(to, "  spill  s%u, batch s%u %s\n", stage->spilled, stage->batch, g->slots[stage->batch].name);
+    for (uint32_t i = 0; i < stage->n_carried; i++) {
+        fprintf(to, "  carry  output %u to input %u\n", stage->carried[i].output, stage->carried[i].input);
+    }
     for (uint32_t o = 0; o < stage->n_outputs; o++) {
         const loom_graph_output *out = &stage->outputs[o];
         fprintf(to, "  output s%u %s%s", out->slot, output_kinds[out->kind],

@@ -17,12 +17,18 @@ static const loom_wire_field slot_fields[] = {
 static LOOM_WIRE_TABLE(slot, loom_graph_slot);
 
 static const loom_wire_field output_fields[] = {
-    LOOM_WIRE_ENUM(1, loom_graph_output, kind, LOOM_OUT_SPILL + 1),
+    LOOM_WIRE_ENUM(1, loom_graph_output, kind, LOOM_OUT_CHAIN + 1),
     LOOM_WIRE_ENUM(2, loom_graph_output, order, LOOM_ORDER_ADJACENT + 1),
     LOOM_WIRE(3, U32, loom_graph_output, slot),
     LOOM_WIRE(4, U32, loom_graph_output, merge),
 };
 static LOOM_WIRE_TABLE(output, loom_graph_output);
+
+static const loom_wire_field carried_fields[] = {
+    LOOM_WIRE(1, U32, loom_graph_carried, input),
+    LOOM_WIRE(2, U32, loom_graph_carried, output),
+};
+static LOOM_WIRE_TABLE(carried, loom_graph_carried);
 
 static const loom_wire_field stage_fields[] = {
     LOOM_WIRE_ENUM(1, loom_graph_stage, kind, LOOM_STAGE_WHOLE + 1),
@@ -35,6 +41,7 @@ static const loom_wire_field stage_fields[] = {
     LOOM_WIRE(9, U32, loom_graph_stage, saves),
     LOOM_WIRE(10, U32, loom_graph_stage, spilled),
     LOOM_WIRE(11, U32, loom_graph_stage, batch),
+    LOOM_WIRE_MS(12, loom_graph_stage, carried, n_carried, carried),
 };
 static LOOM_WIRE_TABLE(stage, loom_graph_stage);
 

@@ -442,6 +442,7 @@ static loom_status *check_output(const checker *c, uint32_t o) {
                       p->extents[p->buffers[b].extents[0]].kind == LOOM_EXTENT_SCALAR),
                  "output %u is not an array over the chunk", o);
             break;
+        case LOOM_OUT_CHAIN: NEED(storage == LOOM_STORE_RESULT, "output %u is not a state of its own", o); break;
         case LOOM_OUT_FOLD:
         case LOOM_OUT_REDUCE: NEED(is_allocated(storage), "output %u is not a partial result of its own", o); break;
         case LOOM_OUT_VALUE:

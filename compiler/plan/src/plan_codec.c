@@ -66,7 +66,7 @@ static const loom_wire_field action_fields[] = {
 static LOOM_WIRE_TABLE(action, loom_plan_action);
 
 static const loom_wire_field output_fields[] = {
-    LOOM_WIRE_ENUM(1, loom_plan_output, kind, LOOM_OUT_SPILL + 1),
+    LOOM_WIRE_ENUM(1, loom_plan_output, kind, LOOM_OUT_CHAIN + 1),
     LOOM_WIRE_ENUM(2, loom_plan_output, order, LOOM_ORDER_ADJACENT + 1),
     LOOM_WIRE_N(3, TEXTS, loom_plan_output, names, n_leaves),
     LOOM_WIRE_N(4, U32S, loom_plan_output, buffers, n_leaves),

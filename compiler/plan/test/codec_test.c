@@ -168,10 +168,10 @@ static loom_graph *sample_graph(loom_arena *arena) {
     static const loom_graph_output turn[] = {{LOOM_OUT_FOLD, LOOM_ORDER_ANY, 6, 1}};
     static const loom_graph_output retest[] = {{LOOM_OUT_VALUE, LOOM_ORDER_ANY, 7, LOOM_NONE_FUNCTION}};
     static const loom_graph_stage stages[] = {
-        {LOOM_STAGE_TRAVERSAL, 0, 1, inputs, 1, streams, 1, fold, 0, NULL, "traversal 1", 0, 0, 0},
-        {LOOM_STAGE_ARRAY, 2, 1, folded, 0, NULL, 1, test, 0, NULL, "test", 0, 0, 0},
-        {LOOM_STAGE_TRAVERSAL, 3, 1, state, 1, streams, 1, turn, 1, varying, "turn", 0, 0, 0},
-        {LOOM_STAGE_ARRAY, 2, 1, again, 0, NULL, 1, retest, 0, NULL, "test again", 0, 0, 0}};
+        {LOOM_STAGE_TRAVERSAL, 0, 1, inputs, 1, streams, 1, fold, 0, NULL, "traversal 1", 0, 0, 0, 0, NULL},
+        {LOOM_STAGE_ARRAY, 2, 1, folded, 0, NULL, 1, test, 0, NULL, "test", 0, 0, 0, 0, NULL},
+        {LOOM_STAGE_TRAVERSAL, 3, 1, state, 1, streams, 1, turn, 1, varying, "turn", 0, 0, 0, 0, NULL},
+        {LOOM_STAGE_ARRAY, 2, 1, again, 0, NULL, 1, retest, 0, NULL, "test again", 0, 0, 0, 0, NULL}};
     static const uint32_t init[] = {3, 2}, current[] = {4, 5}, next[] = {7, 6}, after[] = {8, 9};
     static const loom_graph_loop loops[] = {{2, 4, 2, init, current, next, after, "while"}};
     static const char *const remarks[] = {"a remark"};
@@ -252,6 +252,80 @@ LOOM_TEST(graph_check, loops) {
     g->n_loops = 2;
     LOOM_FAILS(loom_graph_check(g), LOOM_E_DATA);
     loom_arena_destroy(arena);
+}
+
+/* xs (stream) and what a chain of it begins with; a stage that carries that, and streams out beside it. */
+static loom_graph *chained_graph(loom_arena *arena, loom_graph_stage **stage, loom_graph_carried **carried) {
+    static const loom_graph_leaf column[] = {{"", LOOM_F32, 1}}, number[] = {{"", LOOM_F32, 0}};
+    static const loom_graph_slot slots[] = {
+        {"xs", true, 1, column}, {"init", false, 1, number}, {"last", false, 1, number}, {"ys", false, 1, column}};
+    static const uint32_t inputs[] = {1, 1}, streams[] = {0};
+    static const loom_graph_output outputs[] = {{LOOM_OUT_CHAIN, LOOM_ORDER_ADJACENT, 2, LOOM_NONE_FUNCTION},
+                                                {LOOM_OUT_STREAM, LOOM_ORDER_ADJACENT, 3, LOOM_NONE_FUNCTION}};
+    *carried = LOOM_NEW(arena, loom_graph_carried);
+    **carried = (loom_graph_carried){1, 0};
+    *stage = LOOM_NEW(arena, loom_graph_stage);
+    **stage = (loom_graph_stage){.kind = LOOM_STAGE_TRAVERSAL,
+                                 .n_inputs = 2,
+                                 .inputs = inputs,
+                                 .n_streams = 1,
+                                 .streams = streams,
+                                 .n_outputs = 2,
+                                 .outputs = outputs,
+                                 .label = "traversal 0",
+                                 .n_carried = 1,
+                                 .carried = *carried};
+    loom_graph *g = LOOM_NEW(arena, loom_graph);
+    *g = (loom_graph){.n_params = 2, .n_slots = 4, .slots = slots, .n_stages = 1, .stages = *stage, .result = 2};
+    return g;
+}
+
+LOOM_TEST(graph_codec, chains) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_graph_stage *stage;
+    loom_graph_carried *carried;
+    loom_graph *g = chained_graph(arena, &stage, &carried), *back;
+    char *bytes, *text = NULL;
+    size_t length, text_length;
+    LOOM_OK(loom_graph_encode(g, &bytes, &length));
+    LOOM_OK(loom_graph_decode(arena, bytes, length, &back));
+    FILE *to = open_memstream(&text, &text_length);
+    loom_graph_print(back, to);
+    fclose(to);
+    LOOM_CHECK_HAS(text, "carry  output 0 to input 1");
+    LOOM_CHECK_HAS(text, "output s2 chain");
+    LOOM_CHECK(loom_stage_is_chained(&back->stages[0]) && !loom_stage_adds_up(&back->stages[0]));
+    Loom__Plan__Graph *unpacked = loom__plan__graph__unpack(NULL, length, (const uint8_t *)bytes);
+    LOOM_CHECK(unpacked && unpacked->stages[0]->base.n_unknown_fields == 0);
+    loom__plan__graph__free_unpacked(unpacked, NULL);
+    free(text);
+    free(bytes);
+    loom_arena_destroy(arena);
+}
+
+#define CHAIN_REFUSED(change)                                                                                          \
+    do {                                                                                                               \
+        loom_arena *arena = loom_arena_create(0);                                                                      \
+        loom_graph_stage *stage;                                                                                       \
+        loom_graph_carried *carried;                                                                                   \
+        loom_graph *g = chained_graph(arena, &stage, &carried);                                                        \
+        LOOM_OK(loom_graph_check(g));                                                                                  \
+        change;                                                                                                        \
+        LOOM_FAILS(loom_graph_check(g), LOOM_E_DATA);                                                                  \
+        loom_arena_destroy(arena);                                                                                     \
+    } while (0)
+
+LOOM_TEST(graph_check, chains) {
+    static const loom_graph_output other[] = {{LOOM_OUT_CHAIN, LOOM_ORDER_ADJACENT, 2, LOOM_NONE_FUNCTION},
+                                              {LOOM_OUT_CHAIN, LOOM_ORDER_ADJACENT, 3, LOOM_NONE_FUNCTION}};
+    static const loom_graph_carried both[] = {{1, 0}, {0, 1}}, twice[] = {{1, 0}, {1, 1}};
+    CHAIN_REFUSED(stage->n_carried = 0);
+    CHAIN_REFUSED(carried->output = 1); /* is no state */
+    CHAIN_REFUSED(carried->output = 2);
+    CHAIN_REFUSED(carried->input = 2);
+    CHAIN_REFUSED((stage->outputs = other, stage->carried = both, stage->n_carried = 2)); /* of another type */
+    CHAIN_REFUSED((stage->outputs = other, stage->carried = twice, stage->n_carried = 2));
+    CHAIN_REFUSED(stage->outputs = other);
 }
 
 /* xs (stream), what spilling it saves, and a batch; a stage that spills xs and one that folds the batch. */

@@ -68,14 +68,14 @@ static bool axis_is_per_chunk(const orderer *o, loom_axis_id id) {
     if (axis->kind == LOOM_AXIS_SEGMENTED) return o->per_chunk[outermost(o, o->l->values[axis->offsets].op)];
     if (axis->kind != LOOM_AXIS_INPUT && axis->kind != LOOM_AXIS_SCALAR) return false;
     const loom_lvalue *v = &o->l->values[axis->value];
-    return v->source == LOOM_LV_COLUMN || v->source == LOOM_LV_FIRST ||
+    return v->source == LOOM_LV_COLUMN || v->source == LOOM_LV_FIRST || v->carried ||
            (v->source == LOOM_LV_OP && o->per_chunk[outermost(o, v->op)]);
 }
 
 static void value_use(void *context, loom_lvalue_id id) {
     chunk_use *use = context;
     const loom_lvalue *v = &use->o->l->values[id];
-    use->found |= v->source == LOOM_LV_COLUMN || v->source == LOOM_LV_FIRST;
+    use->found |= v->source == LOOM_LV_COLUMN || v->source == LOOM_LV_FIRST || v->carried;
     use->found |= v->source == LOOM_LV_OP && use->o->per_chunk[outermost(use->o, v->op)];
 }
 

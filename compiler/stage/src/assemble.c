@@ -10,7 +10,8 @@ typedef struct emitter {
     splitter *s;
     loom_program *to;
     loom_node_id *map;
-    loom_node_id first; /* node of to: stream position of the chunk */
+    loom_node_id first;   /* node of to: stream position of the chunk */
+    loom_node_id *states; /* by scan_seq and chain_seq of a stream: node of to, what the chunk begins with */
 } emitter;
 
 static loom_type_id array_type(emitter *e, loom_type_id from) {
@@ -34,11 +35,13 @@ static loom_node_id enumerate(emitter *e, const loom_node *n) {
     return loom_build_node(to, LOOM_OP_ZIP, 0, array_type(e, n->type), zip, 2, NULL, 0, 0, n->span);
 }
 
-/* Over the rows of an array: a loop that steps from row to row. */
-static loom_node_id chain(emitter *e, const loom_node *n) {
+/* A loop that steps from element to element. */
+static loom_node_id chain(emitter *e, loom_node_id id) {
     const loom_program *p = e->s->p;
+    const loom_node *n = &p->nodes[id];
     loom_program *to = e->to;
-    loom_node_id initial = e->map[loom_operand(p, n, 0)], xs = e->map[loom_operand(p, n, 1)];
+    loom_node_id initial = e->states[id], xs = e->map[loom_operand(p, n, 1)];
+    if (initial == LOOM_NONE) initial = e->map[loom_operand(p, n, 0)];
     loom_type_id i64 = loom_type_scalar(to, LOOM_I64), state = loom_copy_type(to, p, n->type);
     loom_node_id length = loom_build_node(to, LOOM_OP_LENGTH, 0, i64, &xs, 1, NULL, 0, 0, n->span);
     loom_body_id turn = loom_build_open(to, 2, (loom_type_id[]){i64, state}, n->span);
@@ -49,6 +52,39 @@ static loom_node_id chain(emitter *e, const loom_node *n) {
     loom_build_close(to, turn, loom_copy_body(to, p, p->body_refs[n->first_body], arguments, e->map));
     loom_node_id operands[2] = {length, initial};
     return loom_build_node(to, LOOM_OP_LOOP_FOR, 0, state, operands, 2, &turn, 1, 0, n->span);
+}
+
+/* A scan of the chunk, behind the state that the chunk begins with: each of its values is combined with that. */
+static loom_node_id behind_state(emitter *e, loom_node_id id, loom_node_id scanned) {
+    const loom_program *p = e->s->p;
+    const loom_node *n = &p->nodes[id];
+    loom_program *to = e->to;
+    loom_type_id type = to->nodes[scanned].type, element = to->types[type].element;
+    loom_body_id each = loom_build_open(to, 1, &element, n->span);
+    loom_node_id arguments[2] = {e->states[id], loom_build_param(to, each, 0)};
+    loom_build_close(to, each, loom_copy_body(to, p, p->body_refs[n->first_body], arguments, e->map));
+    return loom_build_node(to, LOOM_OP_MAP, 0, type, &scanned, 1, &each, 1, 0, n->span);
+}
+
+/* What the next chunk begins with: the last value, or the same state where there is none. */
+static loom_node_id state_behind(emitter *e, loom_node_id id) {
+    const loom_node *n = &e->s->p->nodes[id];
+    if (n->op == LOOM_OP_SEQ_CHAIN) return e->map[id];
+    loom_program *to = e->to;
+    loom_node_id values = e->map[id];
+    loom_type_id i64 = loom_type_scalar(to, LOOM_I64), boolean = loom_type_scalar(to, LOOM_BOOL);
+    loom_type_id type = to->types[to->nodes[values].type].element;
+    loom_node_id length = loom_build_node(to, LOOM_OP_LENGTH, 0, i64, &values, 1, NULL, 0, 0, n->span);
+    loom_node_id none[2] = {length, loom_build_i64(to, 0, n->span)};
+    loom_node_id empty = loom_build_node(to, LOOM_OP_PRIM, LOOM_PRIM_EQ, boolean, none, 2, NULL, 0, 0, n->span);
+    loom_body_id branches[2];
+    branches[0] = loom_build_open(to, 0, NULL, n->span);
+    loom_build_close(to, branches[0], e->states[id]);
+    branches[1] = loom_build_open(to, 0, NULL, n->span);
+    loom_node_id one[2] = {length, loom_build_i64(to, 1, n->span)};
+    loom_node_id at[2] = {values, loom_build_node(to, LOOM_OP_PRIM, LOOM_PRIM_SUB, i64, one, 2, NULL, 0, 0, n->span)};
+    loom_build_close(to, branches[1], loom_build_node(to, LOOM_OP_INDEX, 0, type, at, 2, NULL, 0, 0, n->span));
+    return loom_build_node(to, LOOM_OP_IF, 0, type, &empty, 1, branches, 2, 0, n->span);
 }
 
 static loom_node_id emit(emitter *e, loom_node_id id) {
@@ -65,7 +101,7 @@ static loom_node_id emit(emitter *e, loom_node_id id) {
         loom_node_id arguments[2] = {e->map[loom_operand(p, n, 0)], e->map[loom_operand(p, n, 1)]};
         return loom_copy_body(e->to, p, p->body_refs[n->first_body], arguments, e->map);
     }
-    case LOOM_OP_SEQ_CHAIN: return chain(e, n);
+    case LOOM_OP_SEQ_CHAIN: return chain(e, id);
     case LOOM_OP_SEQ_MAP: op = LOOM_OP_MAP; break;
     case LOOM_OP_SEQ_FILTER: op = LOOM_OP_FILTER; break;
     case LOOM_OP_SEQ_FOLD: op = LOOM_OP_FOLD; break;
@@ -76,8 +112,9 @@ static loom_node_id emit(emitter *e, loom_node_id id) {
     loom_node_id *operands = LOOM_NEW_ARRAY(e->s->arena, loom_node_id, n->n_operands + 1);
     for (uint32_t i = 0; i < n->n_operands; i++) operands[i] = e->map[loom_operand(p, n, i)];
     loom_body_id body = loom_copy_as_body(e->to, p, p->body_refs[n->first_body], e->map);
-    return loom_build_node(e->to, op, n->prim, array_type(e, n->type), operands, n->n_operands, &body, 1, n->aux,
-                           n->span);
+    loom_node_id made =
+        loom_build_node(e->to, op, n->prim, array_type(e, n->type), operands, n->n_operands, &body, 1, n->aux, n->span);
+    return e->states[id] == LOOM_NONE ? made : behind_state(e, id, made);
 }
 
 static void emit_needed(emitter *e, const bool *needed) {
@@ -151,8 +188,21 @@ static void close_function(graph_build *g, loom_body_id body, loom_node_id *resu
 static emitter new_emitter(graph_build *g) {
     emitter e = {.s = g->s, .to = g->to, .first = LOOM_NONE};
     e.map = LOOM_NEW_ARRAY(g->s->arena, loom_node_id, g->s->p->n_nodes + 1);
-    for (uint32_t i = 0; i < g->s->p->n_nodes; i++) e.map[i] = LOOM_NONE;
+    e.states = LOOM_NEW_ARRAY(g->s->arena, loom_node_id, g->s->p->n_nodes + 1);
+    for (uint32_t i = 0; i < g->s->p->n_nodes; i++) e.map[i] = e.states[i] = LOOM_NONE;
     return e;
+}
+
+/* What the i-th chain of the stage begins with. */
+static loom_node_id chain_start(const graph_build *g, const stage_need *t, size_t i) {
+    return loom_operand(g->s->p, &g->s->p->nodes[t->chains.at[i]], 0);
+}
+
+/* Parameters for the states that a stage carries, which stand behind its other inputs; room for `more`. */
+static loom_type_id *state_types(graph_build *g, emitter *e, const stage_need *t, uint32_t more) {
+    loom_type_id *types = LOOM_NEW_ARRAY(g->s->arena, loom_type_id, t->chains.count + more + 1);
+    for (size_t i = 0; i < t->chains.count; i++) types[i] = array_type(e, g->s->p->nodes[chain_start(g, t, i)].type);
+    return types;
 }
 
 /* merge_j(inputs..., a, b): the operator's (or the merge) body alone. */
@@ -161,8 +211,10 @@ static uint32_t merge_function(graph_build *g, const stage_need *t, const uint32
     splitter *s = g->s;
     const loom_node *n = &s->p->nodes[c];
     emitter e = new_emitter(g);
-    loom_type_id type = array_type(&e, n->type), types[2] = {type, type};
-    loom_body_id body = open_function(g, &e, inputs, n_inputs, types, 2);
+    loom_type_id type = array_type(&e, n->type), *types = state_types(g, &e, t, 2);
+    uint32_t n_states = (uint32_t)t->chains.count;
+    types[n_states] = types[n_states + 1] = type;
+    loom_body_id body = open_function(g, &e, inputs, n_inputs, types, n_states + 2);
     /* Free nodes of the operator: whatever of the stage does not depend on the stream. */
     bool *needed = LOOM_NEW_ARRAY(s->arena, bool, s->p->n_nodes + 1);
     const loom_body *b = &s->p->bodies[s->entry];
@@ -179,8 +231,8 @@ static uint32_t merge_function(graph_build *g, const stage_need *t, const uint32
         for (uint32_t i = 0; i < s->n_deps[m]; i++) needed[s->deps[m][i]] = true;
     }
     emit_needed(&e, needed);
-    loom_node_id a = loom_build_param(g->to, body, n_inputs), second = loom_build_param(g->to, body, n_inputs + 1),
-                 result;
+    loom_node_id a = loom_build_param(g->to, body, n_inputs + n_states),
+                 second = loom_build_param(g->to, body, n_inputs + n_states + 1), result;
     loom_node_id arguments[2] = {a, second};
     if (n->op == LOOM_OP_SEQ_PERMUTE) {
         /* elementwise over the indexed levels */
@@ -228,9 +280,11 @@ static loom_graph_output output_of(graph_build *g, const stage_need *t, loom_nod
         break;
     case LOOM_OP_SEQ_FROM: o.kind = LOOM_OUT_COLLECT; break;
     case LOOM_OP_SEQ_SPILL: o.kind = LOOM_OUT_SPILL; break;
+    case LOOM_OP_SEQ_CHAIN: o.kind = LOOM_OUT_CHAIN; break;
     default: o.kind = LOOM_OUT_STREAM; break;
     }
-    if (!loom_is_collected(o.kind)) o.merge = merge_function(g, t, inputs, n_inputs, c, name);
+    if (!loom_is_collected(o.kind) && o.kind != LOOM_OUT_CHAIN)
+        o.merge = merge_function(g, t, inputs, n_inputs, c, name);
     return o;
 }
 
@@ -291,7 +345,7 @@ static void mark_owners(extents_search *x, const loom_body *function) {
 }
 
 /* Inputs filled in a loop differ from turn to turn, and with them what would be compiled in; only those that extents
- * depend on have to be known. */
+ * depend on have to be known. A state that is carried is another one in each chunk. */
 static void find_varying(graph_build *g, loom_graph_stage *stage) {
     loom_arena *arena = g->s->arena;
     const loom_body *b = &g->to->bodies[g->to->functions[stage->function].body];
@@ -307,8 +361,10 @@ static void find_varying(graph_build *g, loom_graph_stage *stage) {
         changed = after != before;
     }
     LOOM_VEC(uint32_t) varying = {0};
-    for (uint32_t i = 0; i < stage->n_inputs; i++)
-        if (g->in_loop.at[stage->inputs[i]] && !x.decides[b->first + i]) LOOM_PUSH(arena, varying, i);
+    for (uint32_t i = 0; i < stage->n_inputs; i++) {
+        bool carried = i >= stage->n_inputs - stage->n_carried;
+        if (carried || (g->in_loop.at[stage->inputs[i]] && !x.decides[b->first + i])) LOOM_PUSH(arena, varying, i);
+    }
     stage->n_varying = (uint32_t)varying.count;
     stage->varying = varying.at;
 }
@@ -337,6 +393,29 @@ static void tell_of_spills(const graph_build *g, const stage_need *t, loom_graph
     stage->batch = slot_of(g, loom_operand(p, spilled, 2));
 }
 
+/* The states among the stage's inputs and outputs: a chain is an output already, a scan's state is one more. */
+static void carry_states(graph_build *g, const stage_need *t, emitter *e, loom_graph_stage *stage,
+                         loom_graph_output *outputs, loom_node_id *results) {
+    loom_arena *arena = g->s->arena;
+    loom_graph_carried *carried = LOOM_NEW_ARRAY(arena, loom_graph_carried, t->chains.count + 1);
+    for (uint32_t i = 0; i < t->chains.count; i++) {
+        loom_node_id n = t->chains.at[i];
+        uint32_t output = 0;
+        carried[i].input = stage->n_inputs - (uint32_t)t->chains.count + i;
+        while (output < t->roots.count && t->roots.at[output] != n) output++;
+        if (g->s->p->nodes[n].op == LOOM_OP_SEQ_SCAN) {
+            output = stage->n_outputs++;
+            results[output] = state_behind(e, n);
+            const char *name = loom_arena_printf(arena, "stage %zu output %u", g->stages.count, output);
+            outputs[output] = (loom_graph_output){LOOM_OUT_CHAIN, LOOM_ORDER_ADJACENT,
+                                                  add_slot(g, name, chain_start(g, t, i), false), LOOM_NONE_FUNCTION};
+        }
+        carried[i].output = output;
+    }
+    stage->n_carried = (uint32_t)t->chains.count;
+    stage->carried = carried;
+}
+
 static void build_stage(graph_build *g, stage_need *t) {
     splitter *s = g->s;
     const loom_body *b = &s->p->bodies[s->entry];
@@ -352,25 +431,33 @@ static void build_stage(graph_build *g, stage_need *t) {
     }
     emitter e = new_emitter(g);
     uint32_t n_inputs = (uint32_t)inputs.count, n_streams = (uint32_t)streams.count;
+    uint32_t n_states = (uint32_t)t->chains.count, first = n_inputs + n_states;
     bool traversal = t->kind == LOOM_STAGE_TRAVERSAL;
-    loom_type_id *extra = LOOM_NEW_ARRAY(s->arena, loom_type_id, n_streams + 2);
-    extra[0] = loom_type_scalar(g->to, LOOM_I64);
-    for (uint32_t i = 0; i < n_streams; i++) extra[i + 1] = array_type(&e, s->p->nodes[stream_nodes.at[i]].type);
-    loom_body_id body = open_function(g, &e, inputs.at, n_inputs, extra, traversal ? 1 + n_streams : 0);
+    loom_type_id *extra = state_types(g, &e, t, n_streams + 1);
+    extra[n_states] = loom_type_scalar(g->to, LOOM_I64);
+    for (uint32_t i = 0; i < n_streams; i++)
+        extra[n_states + 1 + i] = array_type(&e, s->p->nodes[stream_nodes.at[i]].type);
+    loom_body_id body = open_function(g, &e, inputs.at, n_inputs, extra, n_states + (traversal ? 1 + n_streams : 0));
+    for (uint32_t i = 0; i < n_states; i++) {
+        e.states[t->chains.at[i]] = loom_build_param(g->to, body, n_inputs + i);
+        LOOM_PUSH(s->arena, slots, slot_of(g, chain_start(g, t, i)));
+    }
     if (traversal) {
-        e.first = loom_build_param(g->to, body, n_inputs);
+        e.first = loom_build_param(g->to, body, first);
         for (uint32_t i = 0; i < n_streams; i++)
-            e.map[stream_nodes.at[i]] = loom_build_param(g->to, body, n_inputs + 1 + i);
+            e.map[stream_nodes.at[i]] = loom_build_param(g->to, body, first + 1 + i);
     }
     emit_needed(&e, t->needed);
     uint32_t n_out = (uint32_t)t->roots.count;
-    loom_node_id *results = LOOM_NEW_ARRAY(s->arena, loom_node_id, n_out + 1);
+    loom_node_id *results = LOOM_NEW_ARRAY(s->arena, loom_node_id, n_out + n_states + 1);
     for (uint32_t i = 0; i < n_out; i++) results[i] = e.map[t->roots.at[i]];
-    loom_graph_stage stage = {
-        .kind = t->kind, .n_inputs = n_inputs, .inputs = slots.at, .n_streams = n_streams, .streams = streams.at};
-    const char *name = loom_arena_printf(s->arena, "%s_%zu", traversal ? "chunk" : "run", g->stages.count);
-    close_function(g, body, results, n_out, name, &stage.function);
-    loom_graph_output *outputs = LOOM_NEW_ARRAY(s->arena, loom_graph_output, n_out + 1);
+    loom_graph_stage stage = {.kind = t->kind,
+                              .n_inputs = first,
+                              .inputs = slots.at,
+                              .n_streams = n_streams,
+                              .streams = streams.at,
+                              .n_outputs = n_out};
+    loom_graph_output *outputs = LOOM_NEW_ARRAY(s->arena, loom_graph_output, n_out + n_states + 1);
     for (uint32_t i = 0; i < n_out; i++) {
         loom_node_id root = t->roots.at[i];
         outputs[i] = traversal ? output_of(g, t, root, inputs.at, n_inputs)
@@ -379,12 +466,14 @@ static void build_stage(graph_build *g, stage_need *t) {
             add_slot(g, loom_arena_printf(s->arena, "stage %zu output %u", g->stages.count, i), root, false);
         if (g->slot_of[root] == LOOM_NONE) g->slot_of[root] = outputs[i].slot;
     }
-    stage.n_outputs = n_out;
+    carry_states(g, t, &e, &stage, outputs, results);
     stage.outputs = outputs;
-    if (t->region != 0) find_varying(g, &stage);
+    const char *name = loom_arena_printf(s->arena, "%s_%zu", traversal ? "chunk" : "run", g->stages.count);
+    close_function(g, body, results, stage.n_outputs, name, &stage.function);
+    if (t->region != 0 || n_states) find_varying(g, &stage);
     tell_of_spills(g, t, &stage);
-    stage.label = loom_arena_printf(s->arena, "%s %u: %s", traversal ? "traversal" : "array stage",
-                                    number_of(g, t->kind), place(s, t->roots.at[0]));
+    stage.label = loom_arena_printf(s->arena, "%s %u: %s%s", traversal ? "traversal" : "array stage",
+                                    number_of(g, t->kind), place(s, t->roots.at[0]), n_states ? ", in order" : "");
     t->index = (uint32_t)g->stages.count;
     LOOM_PUSH(s->arena, g->stages, stage);
 }

@@ -13,6 +13,10 @@
  * filter_seq => filter, rows xs => xs, a stream parameter => the chunk's column. A sequence made from an array (rows
  * xs) is an array from the start and belongs to array stages.
  *
+ * scan_seq and chain_seq have a state that goes from chunk to chunk: a traversal with one of them carries it (graph.h,
+ * "CHAINS"). What they begin with is a value of an earlier stage, in a slot; a chain's consumer gives the last state, a
+ * scan is a sequence as any other, and each traversal that needs it makes it anew.
+ *
  * A spilled sequence (core.h) is traversed by itself: who else reads the stream wants all of it. What it reads of a
  * spill and which batch are no inputs of its stage but stand in the graph, for the coordinator.
  *
@@ -40,6 +44,7 @@ static bool is_consumer(const splitter *s, loom_node_id n) {
     switch (node->op) {
     case LOOM_OP_SEQ_FOLD:
     case LOOM_OP_SEQ_REDUCE:
+    case LOOM_OP_SEQ_CHAIN:
     case LOOM_OP_SEQ_PERMUTE: return s->stream[loom_operand(s->p, node, 1)];
     case LOOM_OP_SEQ_FROM: return s->stream[loom_operand(s->p, node, 0)];
     case LOOM_OP_SEQ_SPILL: return s->stream[loom_operand(s->p, node, 1)];
@@ -175,9 +180,6 @@ static bool classify(splitter *s, loom_node_id n) {
     }
     if (any && arrays) return refuse(s, n, "zips a stream with the rows of an array");
     if (!places(s, n)) return false;
-    if (node->op == LOOM_OP_SEQ_CHAIN && any)
-        return refuse(s, n, "a stream that is folded in its order is not cut into blocks");
-    if (node->op == LOOM_OP_SEQ_SCAN && any) return refuse(s, n, "a chained scan is not cut into blocks");
     s->stream[n] = any && loom_scope_is_seq(p, n);
     bool alone = node->op == LOOM_OP_SEQ_SPILL || node->op == LOOM_OP_SEQ_SPILLED; /* in a traversal of its own */
     s->root[n] = any && !alone ? root : n;
@@ -289,9 +291,32 @@ static void want(splitter *s, loom_node_id n) {
     }
 }
 
+/* Its state comes in by a slot of its own, whatever else of the stage reads what it begins with. */
+static void need_chain(splitter *s, stage_need *here, loom_node_id n) {
+    const loom_node *node = &s->p->nodes[n];
+    loom_node_id *uses;
+    uint32_t n_uses = loom_scope_body_uses(s->p, s->arena, loom_node_body(s->p, node, 0), &uses);
+    for (uint32_t i = 0; i < n_uses; i++) here->needed[uses[i]] = true;
+    here->needed[loom_operand(s->p, node, 1)] = true;
+    if (node->op == LOOM_OP_SEQ_SCAN) here->needed[loom_operand(s->p, node, 0)] = true; /* the neutral element */
+    want(s, loom_operand(s->p, node, 0));
+    LOOM_PUSH(s->arena, here->chains, n);
+}
+
+/* Of a stream: over the rows of an array they are array operations. */
+static bool carries_state(const splitter *s, loom_node_id n) {
+    const loom_node *node = &s->p->nodes[n];
+    if (node->op != LOOM_OP_SEQ_SCAN && node->op != LOOM_OP_SEQ_CHAIN) return false;
+    return s->stream[loom_operand(s->p, node, 1)];
+}
+
 /* Marks what node n, computed in the stage, is made of. */
 static void need_sources(splitter *s, stage_need *here, loom_node_id n) {
     const loom_node *node = &s->p->nodes[n];
+    if (carries_state(s, n)) {
+        need_chain(s, here, n);
+        return;
+    }
     if (node->op == LOOM_OP_SEQ_SPILLED) {
         here->spilled = n;
         here->needed[loom_operand(s->p, node, 0)] = true;
@@ -310,6 +335,7 @@ static void demand(splitter *s, size_t at) {
     const loom_program *p = s->p;
     const loom_body *b = &p->bodies[s->entry];
     stage_need here = s->stages.at[at];
+    here.chains.count = 0;
     for (size_t i = 0; i < here.roots.count; i++) here.needed[here.roots.at[i]] = true;
     for (loom_node_id n = b->end; n-- > b->first;) {
         if (!here.needed[n]) continue;
@@ -337,6 +363,7 @@ static void demand(splitter *s, size_t at) {
         }
     }
     s->stages.at[at].spilled = here.spilled;
+    s->stages.at[at].chains = here.chains;
 }
 
 /* All that the stages of a region need. From the last level back; within a level traversals and loops (which read array

@@ -20,12 +20,13 @@ typedef struct stage_need {
     loom_stage_kind kind;
     uint32_t region;
     uint32_t level;
-    uint32_t index;               /* of the graph's stage made of it */
-    uint32_t streams;             /* TRAVERSAL: representative of its connected streams */
-    LOOM_VEC(loom_node_id) roots; /* nodes of the region that it makes: consumers, or heavy array values */
-    bool *needed;                 /* by node: computed in this stage */
-    bool *boundary;               /* by node: comes in through a slot */
-    loom_node_id spilled;         /* TRAVERSAL: the SEQ_SPILLED that it reads; LOOM_NONE */
+    uint32_t index;                /* of the graph's stage made of it */
+    uint32_t streams;              /* TRAVERSAL: representative of its connected streams */
+    LOOM_VEC(loom_node_id) roots;  /* nodes of the region that it makes: consumers, or heavy array values */
+    bool *needed;                  /* by node: computed in this stage */
+    bool *boundary;                /* by node: comes in through a slot */
+    loom_node_id spilled;          /* TRAVERSAL: the SEQ_SPILLED that it reads; LOOM_NONE */
+    LOOM_VEC(loom_node_id) chains; /* TRAVERSAL: scan_seq and chain_seq in it, whose states it carries */
 } stage_need;
 
 typedef struct splitter {

@@ -26,6 +26,7 @@ typedef struct param_fill {
     leaf *out;
     extent own[LOOM_MAX_DEPTH];
     const char *bad;
+    bool carried; /* from chunk to chunk */
 } param_fill;
 
 static bool is_stream(const param_fill *p) {
@@ -66,6 +67,7 @@ static void fill_leaf(param_fill *p, const loom_type *type, uint32_t depth) {
                                                   .n_axes = depth - skip,
                                                   .axes = axes + skip,
                                                   .op = LOOM_NONE,
+                                                  .carried = p->carried,
                                                   .name = leaf_name(p, i)});
     source *s = LOOM_NEW_ARRAY(v->scratch, source, (size_t)depth + 1);
     for (uint32_t k = skip; k < depth; k++) s[k - skip] = (source){FROM_OWN, IN_RANGE, k};
@@ -103,6 +105,7 @@ static extent rows_axis(param_fill *p, uint32_t depth) {
                            .n_axes = depth,
                            .axes = axes,
                            .op = LOOM_NONE,
+                           .carried = p->carried,
                            .name = leaf_name(p, p->at)};
     leaf x = {.kind = LEAF_VALUE, .dtype = LOOM_I64, .sources = s, .site = LOOM_NONE};
     x.id = loom_lifted_value(v->l, lengths);
@@ -193,13 +196,22 @@ static loom_status *check_request(const vec *v, const stage_args *s) {
     return NULL;
 }
 
+/* Whether input i is a state that goes from chunk to chunk. */
+static bool is_carried(const loom_graph_stage *stage, uint32_t i) {
+    for (uint32_t k = 0; k < stage->n_carried; k++) {
+        if (stage->carried[k].input == i) return true;
+    }
+    return false;
+}
+
 static void make_args(vec *v, stage_args *s) {
     const loom_vectorise_request *r = v->request;
     const loom_graph_stage *stage = s->stage;
     uint32_t at = 0, n = 0;
     for (uint32_t i = 0; i < stage->n_inputs; i++) {
         param_fill p = {.v = v, .source = LOOM_LV_INPUT, .index = i, .shapes = r->shapes + at};
-        p.known = r->known ? r->known[i] : NULL;
+        p.carried = is_carried(stage, i);
+        p.known = r->known && !p.carried ? r->known[i] : NULL;
         p.name = s->function->param_names[n];
         p.leaves = r->graph->slots[stage->inputs[i]].leaves;
         p.known_as = r->graph->slots[stage->inputs[i]].name;
@@ -321,6 +333,22 @@ static bool output_value(vec *v, const loom_node *n, const leaf *x, bool collect
     return vec_copy_value(v, n, x, 0, out);
 }
 
+/* The next chunk runs by the same plan, so the next state has the shape of the one before. */
+static bool keeps_shape(vec *v, const stage_args *s, const loom_node *n, uint32_t output, const val *x) {
+    for (uint32_t k = 0; k < s->stage->n_carried; k++) {
+        if (s->stage->carried[k].output != output) continue;
+        const val *before = &s->args[s->stage->carried[k].input];
+        for (uint32_t i = 0; i < x->n; i++) {
+            if (x->at[i].kind == LEAF_BAD) return vec_refuse(v, n, "%s", x->at[i].why);
+            bool same = x->at[i].n_own == before->at[i].n_own;
+            for (uint32_t d = 0; same && d < x->at[i].n_own; d++)
+                same = vec_known_equal(v, x->at[i].own[d], before->at[i].own[d]);
+            if (!same) return vec_refuse(v, n, "a state that may change its shape from chunk to chunk");
+        }
+    }
+    return true;
+}
+
 static bool make_outputs(vec *v, const stage_args *s, const val *result) {
     const loom_node *tuple = result_tuple(v, s), *end = &v->p->nodes[s->body->result];
     const loom_type *type = &v->p->types[end->type];
@@ -344,6 +372,7 @@ static bool make_outputs(vec *v, const stage_args *s, const val *result) {
         }
         bool fold = g->kind == LOOM_OUT_FOLD || g->kind == LOOM_OUT_REDUCE;
         if (fold && !fold_output(v, s, g, &x, o)) return false;
+        if (g->kind == LOOM_OUT_CHAIN && !keeps_shape(v, s, n, j, &x)) return false;
         bool collect = loom_is_collected(g->kind);
         for (uint32_t i = 0; i < x.n; i++) {
             uint32_t room = v->l->n_values + 2;

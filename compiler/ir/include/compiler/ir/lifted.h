@@ -50,7 +50,7 @@ typedef struct loom_axis {
 } loom_axis;
 
 typedef enum loom_lsource {
-    LOOM_LV_INPUT,    /* leaf `leaf` of input slot `index` */
+    LOOM_LV_INPUT,    /* leaf `leaf` of input slot `index`; `carried`: another one for each chunk, of the same shape */
     LOOM_LV_COLUMN,   /* leaf `leaf` of stream `index`, chunk axis first */
     LOOM_LV_CONSTANT, /* leaf `leaf` of stream `index`, constant in the segment */
     LOOM_LV_FIRST,    /* i64, stream position of the chunk's first element */
@@ -76,6 +76,7 @@ typedef struct loom_lvalue {
     loom_lop_id op;   /* producer, for OP */
     const char *name; /* for printing */
     loom_span span;
+    bool carried;
     bool strip; /* set by schedule: lives in a strip's scratch, never in memory of the chunk */
 } loom_lvalue;
 

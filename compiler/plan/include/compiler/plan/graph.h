@@ -30,6 +30,7 @@ typedef enum loom_output_kind {
     LOOM_OUT_STREAM,  /* as COLLECT, but leaves for the sink as it comes: the entry's result is seq b */
     LOOM_OUT_VALUE,   /* of an ARRAY or WHOLE stage */
     LOOM_OUT_SPILL,   /* the batches that each element is for ([]i64): the elements are written out by batch */
+    LOOM_OUT_CHAIN,   /* the state behind the chunk, with which the next one begins: CHAINS, below */
 } loom_output_kind;
 
 typedef enum loom_merge_order {
@@ -44,12 +45,12 @@ static inline bool loom_is_collected(loom_output_kind kind) {
 
 /* Whether the pieces of such an output become one. */
 static inline bool loom_is_merged(loom_output_kind kind) {
-    return kind != LOOM_OUT_STREAM && kind != LOOM_OUT_SPILL;
+    return kind != LOOM_OUT_STREAM && kind != LOOM_OUT_SPILL && kind != LOOM_OUT_CHAIN;
 }
 
 /* Whether partial results of such an output merge with neighbours only, the earlier on the left. */
 static inline bool loom_merges_in_order(loom_output_kind kind, loom_merge_order order) {
-    if (loom_is_collected(kind)) return true;
+    if (loom_is_collected(kind) || kind == LOOM_OUT_CHAIN) return true;
     return kind != LOOM_OUT_PERMUTE && order == LOOM_ORDER_ADJACENT;
 }
 
@@ -66,6 +67,10 @@ typedef struct loom_graph_output {
     uint32_t merge; /* function in the staged program; LOOM_NONE_FUNCTION if not needed */
 } loom_graph_output;
 #define LOOM_NONE_FUNCTION UINT32_MAX
+
+typedef struct loom_graph_carried {
+    uint32_t input, output; /* positions in the stage */
+} loom_graph_carried;
 
 typedef struct loom_graph_stage {
     loom_stage_kind kind;
@@ -85,6 +90,11 @@ typedef struct loom_graph_stage {
      * with elements of other batches is nothing. 0, which is a parameter's slot: none. */
     uint32_t saves;
     uint32_t spilled, batch; /* what the output gave; an i64 */
+    /* CHAINS. A traversal that carries states from chunk to chunk goes over its blocks in order, one worker at a time:
+     * the first chunk finds in the input what its slot holds, each later one what the one before has made as the
+     * output, which is of kind CHAIN; the last is the slot's value. Each output of that kind stands here once. */
+    uint32_t n_carried;
+    const loom_graph_carried *carried;
 } loom_graph_stage;
 
 /* Number i of the slots that the stage reads: its inputs, then those that steer it. False: there are no more. */
@@ -102,13 +112,17 @@ static inline bool loom_stage_reads(const loom_graph_stage *stage, uint32_t i, u
     return false;
 }
 
+static inline bool loom_stage_is_chained(const loom_graph_stage *stage) {
+    return stage->n_carried > 0;
+}
+
 /* Whether blocks of all classes of segments go into one accumulator of a worker. Not so what is collected: its parts
- * are of one class each. */
+ * are of one class each; nor where states are carried, which are handed over where the class changes. */
 static inline bool loom_stage_adds_up(const loom_graph_stage *stage) {
     for (uint32_t i = 0; i < stage->n_outputs; i++) {
         if (loom_is_collected(stage->outputs[i].kind)) return false;
     }
-    return true;
+    return !loom_stage_is_chained(stage);
 }
 
 typedef struct loom_graph_loop {
