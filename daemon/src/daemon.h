@@ -162,6 +162,7 @@ typedef struct loom_task {
     loom_epoch epoch;
     loom_stretch stretch; /* FOLD */
     int64_t folded;
+    bool begins; /* FOLD: of a chain, with states that were handed over */
     double began;
     uint32_t output; /* MERGE, EMPTY */
     loom_piece *a, *b;
@@ -210,7 +211,8 @@ struct loom_job_stage {
     loom_blocks *blocks; /* traversals */
     loom_ledger *ledger;
     loom_list plans, seats;
-    loom_list spare; /* plans of earlier turns: the same request need not be compiled again */
+    loom_seat *chain; /* of a stage that carries states: where they are; NULL: in pieces, or nowhere yet */
+    loom_list spare;  /* plans of earlier turns: the same request need not be compiled again */
     loom_stage_output *outputs;
     loom_pace pace; /* of the turn before */
     loom_deferred deferred;
@@ -424,6 +426,20 @@ LOOM_MUST_USE loom_status *loom_spill_batch(const loom_job_stage *stage, uint64_
 /* An element of a batch gave an error: the stage begins anew with all of the stream, so that the least error is named,
  * with the element's place. */
 void loom_spill_read_all(loom_job_stage *stage);
+
+/* chains.c: stages that carry states from block to block. */
+/* The block that is next, where this worker may fold it. */
+bool loom_chain_next(loom_job_stage *stage, const loom_worker *w, int64_t *next);
+/* Whether that may be done from this seat, now. */
+bool loom_chain_may_lease(loom_job_stage *stage, const loom_seat *seat);
+void loom_chain_lease(loom_task *task); /* a FOLD of such a stage: from here on its seat has the states */
+/* The states that the task is told, into objects[n_carried]; their number, 0: those of the stage's inputs. */
+size_t loom_chain_states(const loom_task *task, Wire__Object *objects);
+/* What was made of a state that is not accepted is not either: all epochs of the stage. */
+void loom_chain_fence(loom_job_stage *stage);
+LOOM_MUST_USE loom_status *loom_chain_check(const loom_job_stage *stage, const Wire__TaskDone *done);
+/* A state that was accepted takes the place of the one before; takes the piece. */
+LOOM_MUST_USE loom_status *loom_chain_take(loom_job_stage *stage, loom_piece *piece, uint32_t output);
 
 /* tasks.c */
 void loom_task_done(loom_daemon *d, loom_worker *w, const Wire__TaskDone *done); /* w NULL: of nobody we know */

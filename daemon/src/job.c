@@ -474,6 +474,7 @@ static void clear_stage(loom_job_stage *stage) {
     loom_ledger_destroy(stage->ledger);
     for (size_t i = 0; i < stage->seats.n; i++) free(stage->seats.at[i]);
     loom_list_free(&stage->seats);
+    stage->chain = NULL;
     for (uint32_t i = 0; stage->outputs && i < stage->graph->n_outputs; i++) {
         for (size_t k = 0; k < stage->outputs[i].pieces.n; k++) {
             loom_piece_free(stage->outputs[i].pieces.at[k]);

@@ -72,6 +72,7 @@ static bool may_stay_for(const loom_task *task, const loom_job_stage *traversal)
 static bool may_stay(const loom_task *task, uint32_t output) {
     const loom_job_stage *stage = task->stage, *reader = sole_reader(stage, output);
     if (!reader || stage->job->deaths || stage->outputs[output].done) return false;
+    if (loom_stage_is_chained(stage->graph)) return false; /* what comes next begins with what was accepted */
     if (reader->reads_at && reader->reads_at != task->worker) return false;
     if (!is_traversal(stage)) return may_stay_for(task, reader);
     return loom_is_added_up(stage->graph->outputs[output].kind) && is_whole_delta(task);

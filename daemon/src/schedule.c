@@ -2,7 +2,8 @@
  *
  * For a worker with room, jobs are asked in turn, and a job's running stages in order:
  *   ARRAY, WHOLE   one lease, to a worker that does nothing else;
- *   TRAVERSAL      1. blocks: a contiguous run that goes on where the worker's last one ended if it can. Where partial
+ *   TRAVERSAL      (of one that carries states the next block, in order: chains.c)
+ *                  1. blocks: a contiguous run that goes on where the worker's last one ended if it can. Where partial
  *                     results merge with neighbours only, a newcomer starts in the middle of the longest free run, so
  *                     that each worker's blocks stay one stretch; else at the first free block.
  *                  2. when nothing is free any more: the hand-over of what the worker has folded;
@@ -73,7 +74,8 @@ static loom_status *tell_task(const loom_task *task, const extras *more) {
         wire.first = (uint64_t)first;
         wire.count = (uint64_t)count;
     }
-    Wire__Object objects[2], *list[2];
+    size_t room = (size_t)task->stage->graph->n_carried + 2;
+    Wire__Object *objects = loom_xcalloc(room, sizeof *objects), **list = loom_xcalloc(room, sizeof *list);
     wire.objects = list;
     if (task->kind == WIRE__TASK_KIND__FOLD) {
         const loom_cut *cut = loom_blocks_cut_of(more->blocks, task->stretch.first);
@@ -90,6 +92,8 @@ static loom_status *tell_task(const loom_task *task, const extras *more) {
         loom_held_object_wire(pieces[i]->object, &objects[i]);
         list[wire.n_objects++] = &objects[i];
     }
+    wire.has_begins = wire.begins = task->begins;
+    for (size_t i = 0, n = loom_chain_states(task, objects); i < n; i++) list[wire.n_objects++] = &objects[i];
     wire.has_output = true;
     wire.output = task->output;
     uint32_t *resident = loom_xcalloc((size_t)task->stage->graph->n_outputs + 1, sizeof *resident);
@@ -106,6 +110,8 @@ static loom_status *tell_task(const loom_task *task, const extras *more) {
     message.task = &wire;
     loom_packet *packet = loom_packet_create(&message);
     free(resident);
+    free(objects);
+    free(list);
     return loom_daemon_send_packet(task->worker->daemon, &task->worker->peer, packet);
 }
 
@@ -159,10 +165,21 @@ static bool new_place(const loom_job_stage *stage, const loom_worker *w, int64_t
     return true;
 }
 
+/* The one block that a chain goes on with, and those behind it. */
+static bool find_next(loom_job_stage *stage, loom_worker *w, int64_t limit, loom_job_plan **plan, loom_stretch *free) {
+    int64_t next;
+    if (!loom_chain_next(stage, w, &next) || next >= limit) return false;
+    if (loom_ledger_state(stage->ledger, next) != LOOM_BLOCK_FREE) return false;
+    if (!loom_ledger_free_from(stage->ledger, next, limit, free)) return false;
+    *plan = loom_plan_for(stage, loom_blocks_cut_of(stage->blocks, next)->class, w);
+    return *plan && !stage->job->ending;
+}
+
 /* Where the worker goes on, and with what: the plan must serve the class of the blocks there, so it is chosen by
  * place. */
 static bool find_place(loom_job_stage *stage, loom_worker *w, loom_job_plan **plan, loom_stretch *free) {
     int64_t limit = limit_of(stage);
+    if (loom_stage_is_chained(stage->graph)) return find_next(stage, w, limit, plan, free);
     for (size_t i = 0; i < stage->seats.n; i++) {
         loom_seat *s = stage->seats.at[i];
         if (s->worker != w || s->next < 0 || s->next >= limit) continue;
@@ -220,7 +237,7 @@ static int64_t lease_size(const loom_job_stage *stage, const loom_seat *seat, co
                           loom_stretch free) {
     const loom_daemon *d = stage->job->daemon;
     int64_t n = free.n, workers = (int64_t)d->workers.n;
-    if (workers > 1) {
+    if (workers > 1 && !loom_stage_is_chained(stage->graph)) {
         int64_t left = loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE);
         int64_t share = (left + 2 * workers - 1) / (2 * workers);
         if (share < n) n = share;
@@ -333,6 +350,8 @@ static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
     if (!find_place(stage, w, &plan, &free)) return false;
     loom_seat *seat = seat_of(plan, w);
     loom_seat *full = full_seat(stage, w);
+    bool chained = loom_stage_is_chained(stage->graph);
+    if (chained && !loom_chain_may_lease(stage, seat)) return false;
     if (full || handover_is_due(seat)) {
         send_delta(full ? full : seat);
         return true;
@@ -349,6 +368,7 @@ static bool lease_blocks(loom_job_stage *stage, loom_worker *w) {
     task->seat = seat;
     task->epoch = seat->epoch;
     task->stretch = free;
+    if (chained) loom_chain_lease(task);
     seat->outstanding++;
     if (seat->next != free.first || seat->stretches == 0) seat->stretches++;
     seat->next = free.first + free.n;
@@ -496,7 +516,8 @@ static bool give_work(loom_job_stage *stage, loom_worker *w) {
     if (is_crowded(stage)) return w->tasks.n == 0 && merge(stage, w);
     if (lease_blocks(stage, w)) return true;
     if (stage->job->ending) return false;
-    bool waits_for_plan = loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) > 0 && !stage->streams_out;
+    bool leaves = stage->streams_out || loom_stage_is_chained(stage->graph);
+    bool waits_for_plan = loom_ledger_count(stage->ledger, LOOM_BLOCK_FREE) > 0 && !leaves;
     if (!waits_for_plan && hand_over(stage, w)) return true;
     return w->tasks.n == 0 && (merge(stage, w) || finish(stage, w));
 }

@@ -351,7 +351,8 @@ static void note_batches(const Wire__TaskPart *part, loom_spilled *spilled) {
 
 /* Takes the references. An output that is done already was read before another one, which had stayed with a worker, was
  * lost. */
-static void add_pieces(loom_job_stage *stage, const Wire__TaskDone *done, loom_held_object **objects) {
+static loom_status *add_pieces(loom_job_stage *stage, const Wire__TaskDone *done, loom_held_object **objects) {
+    loom_status *status = NULL;
     for (size_t i = 0; i < done->n_parts; i++) {
         const Wire__TaskPart *part = done->parts[i];
         if (stage->outputs[part->output].done) {
@@ -361,8 +362,18 @@ static void add_pieces(loom_job_stage *stage, const Wire__TaskDone *done, loom_h
         loom_piece *piece = loom_xcalloc(1, sizeof *piece);
         *piece = (loom_piece){.stretch = {(int64_t)part->first_block, (int64_t)part->n_blocks}, .object = objects[i]};
         note_batches(part, &piece->spilled);
-        insert_piece(&stage->outputs[part->output].pieces, piece);
+        if (stage->graph->outputs[part->output].kind == LOOM_OUT_CHAIN) {
+            loom_status *not_stored = loom_chain_take(stage, piece, part->output);
+            if (!status) {
+                status = not_stored;
+            } else {
+                loom_status_free(not_stored);
+            }
+        } else {
+            insert_piece(&stage->outputs[part->output].pieces, piece);
+        }
     }
+    return status;
 }
 
 /* First everything that may be refused, none of which changes anything but where files are; then store, ledger and
@@ -372,6 +383,7 @@ static loom_status *accept_blocks(loom_task *task, const Wire__TaskDone *done, c
     loom_held_object **objects;
     size_t n_residents;
     LOOM_TRY(loom_ledger_check_delta(stage->ledger, task->epoch, blocks, done->n_blocks));
+    LOOM_TRY(loom_chain_check(stage, done));
     LOOM_TRY(loom_resident_check(task, done, &n_residents));
     LOOM_TRY(take_objects(task, done, &objects));
     if (n_residents) {
@@ -385,9 +397,9 @@ static loom_status *accept_blocks(loom_task *task, const Wire__TaskDone *done, c
         return status;
     }
     loom_ledger_accept(stage->ledger, task->epoch, blocks, done->n_blocks, delta);
-    add_pieces(stage, done, objects);
+    status = add_pieces(stage, done, objects);
     free(objects);
-    return NULL;
+    return status;
 }
 
 static loom_status *accept_delta(loom_task *task, const Wire__TaskDone *done) {
@@ -416,6 +428,7 @@ static void delta_done(loom_task *task, const Wire__TaskDone *done) {
         return;
     }
     loom_stage_fence(stage, task->epoch, task->plan, task->worker);
+    if (loom_stage_is_chained(stage->graph)) loom_chain_fence(stage);
     loom_code code = loom_status_code(status);
     if (code == LOOM_E_CANCELLED || code == LOOM_E_DENIED) {
         loom_log_status(LOOM_LOG_WARN, status);

@@ -164,6 +164,11 @@ loom_status *loom_run_fold(loom_run *r, loom_value *const *streams, int64_t bloc
     return NULL;
 }
 
+loom_status *loom_run_begin(loom_run *r, int64_t block, loom_value *const *states) {
+    (void)r, (void)block, (void)states;
+    return NULL;
+}
+
 bool loom_run_is_spoilt(const loom_run *r) {
     (void)r; /* a block here is inside or not */
     return false;

@@ -77,6 +77,11 @@ LOOM_MUST_USE loom_status *loom_run_move_inputs(loom_run *run, loom_value *const
 LOOM_MUST_USE loom_status *loom_run_fold(loom_run *run, loom_value *const *streams, int64_t block, int64_t n_blocks,
                                          int64_t first);
 
+/* A stage that carries states from chunk to chunk: its next block is `block`, before which they are these, in the order
+ * of the stage's `carried` (takes references); NULL: those of its inputs. Needed where the blocks do not go on where
+ * the last one ended, or something was dropped; a run begins before block 0. */
+LOOM_MUST_USE loom_status *loom_run_begin(loom_run *run, int64_t block, loom_value *const *states);
+
 /* True after a fold that left part of a failing block in the accumulator: folding and taking a delta are then refused.
  */
 bool loom_run_is_spoilt(const loom_run *run);

@@ -355,7 +355,8 @@ static void plan_whole(loom_item *item, const Wire__Task *task) {
 
 static bool task_makes_sense(const Wire__Task *task, const loom_work_run *run) {
     const loom_graph_stage *stage = &run->job->graph->stages[run->stage];
-    if (task->block == 0 || task->block > INT64_MAX || task->n_objects > 2) return false;
+    if (task->block == 0 || task->block > INT64_MAX) return false;
+    if (task->n_objects > (task->begins ? stage->n_carried : 2)) return false;
     if ((task->kind == WIRE__TASK_KIND__MERGE || task->kind == WIRE__TASK_KIND__EMPTY) &&
         task->output >= stage->n_outputs) {
         return false;
@@ -369,6 +370,8 @@ static bool task_makes_sense(const Wire__Task *task, const loom_work_run *run) {
     }
     if (task->kind == WIRE__TASK_KIND__WHOLE) return task->n_lengths == stage->n_streams;
     if (task->has_spilled && (task->kind != WIRE__TASK_KIND__FOLD || task->n_objects != 1)) return false;
+    if (task->begins && (task->kind != WIRE__TASK_KIND__FOLD || !loom_stage_is_chained(stage))) return false;
+    if (task->begins && task->n_objects != 0 && task->n_objects != stage->n_carried) return false;
     if (task->has_spilled && task->spilled > INT64_MAX - task->count) return false;
     if (task->kind != WIRE__TASK_KIND__FOLD) return true;
     return task->n_blocks > 0 && task->count > 0 && task->first <= INT64_MAX &&
@@ -403,6 +406,8 @@ static void on_task(loom_control *c, const Wire__Task *task) {
         item->may_stay = loom_xcalloc((size_t)n_outputs + 1, sizeof *item->may_stay);
         for (size_t i = 0; i < task->n_resident; i++) item->may_stay[task->resident[i]] = true;
     }
+    item->begins = task->begins;
+    item->objects = loom_xcalloc(task->n_objects + 1, sizeof *item->objects);
     for (size_t i = 0; i < task->n_objects; i++)
         item->objects[item->n_objects++] = loom_xstrdup(task->objects[i]->path);
     pthread_mutex_lock(&c->lock);

@@ -161,11 +161,12 @@ typedef struct loom_item {
     int64_t first_block, n_blocks, first, count, block;
     uint32_t output;
     bool *may_stay; /* DELTA, ARRAY: by output */
-    char *objects[2];
+    char **objects;
     size_t n_objects;
     int64_t *lengths;     /* WHOLE: by stream */
     int64_t spilled;      /* FOLD: objects[0] has the elements, from this one on; -1: they are read from the streams */
     loom_value *elements; /* that object's; working thread */
+    bool begins;          /* FOLD: of a chain, with the states in `objects`, or as its inputs are */
     atomic_llong folded;
     uint32_t n_streams; /* of chunks */
     /* under lock */

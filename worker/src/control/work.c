@@ -24,6 +24,7 @@ void loom_item_free(loom_item *item) {
         loom_chunk_free(chunk, item->n_streams);
     }
     for (size_t i = 0; i < item->n_objects; i++) free(item->objects[i]);
+    free(item->objects);
     loom_value_unref(item->elements);
     free(item->lengths);
     free(item->may_stay);
@@ -498,9 +499,22 @@ static loom_status *fold_chunk(loom_control *c, loom_item *item, loom_chunk *chu
     return status;
 }
 
+/* The states that another lease has left. */
+static loom_status *begin_chain(loom_item *item) {
+    uint32_t n = (uint32_t)item->n_objects;
+    if (n == 0) return loom_run_begin(item->run->run, item->first_block, NULL);
+    loom_value **states = loom_xcalloc((size_t)n + 1, sizeof *states);
+    loom_status *status = NULL;
+    for (uint32_t i = 0; i < n && !status; i++) status = loom_object_map(item->objects[i], &states[i]);
+    if (!status) status = loom_run_begin(item->run->run, item->first_block, states);
+    unref_all(states, n);
+    return status;
+}
+
 static loom_status *fold(loom_control *c, loom_item *item, loom_outcome *o) {
     loom_work_run *run = item->run;
     LOOM_TRY(ready_for(c, run, &item->epoch));
+    if (item->begins) LOOM_TRY(begin_chain(item));
     while (atomic_load(&item->folded) < item->n_blocks) {
         loom_chunk *chunk = wait_chunk(c, item, o);
         if (!chunk) return no_chunk(c, item);

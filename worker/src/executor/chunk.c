@@ -21,7 +21,7 @@ static loom_status *no_leaf(const loom_run *run, uint32_t buffer, const char *wh
                       b->source, b->name);
 }
 
-static loom_status *bind_input(loom_run *run, uint32_t buffer) {
+loom_status *loom_run_bind_input(loom_run *run, uint32_t buffer) {
     const loom_plan_buffer *b = &run->engine->plan->buffers[buffer];
     if (b->source >= run->stage->n_inputs) return no_leaf(run, buffer, "input");
     const loom_value *input = run->inputs[b->source];
@@ -43,7 +43,7 @@ loom_status *loom_run_bind_fixed(loom_run *run) {
     const loom_engine *engine = run->engine;
     for (uint32_t i = 0; i < engine->n_bound; i++) {
         loom_storage storage = engine->plan->buffers[engine->bound[i]].storage;
-        if (storage == LOOM_STORE_INPUT) LOOM_TRY(bind_input(run, engine->bound[i]));
+        if (storage == LOOM_STORE_INPUT) LOOM_TRY(loom_run_bind_input(run, engine->bound[i]));
         if (storage == LOOM_STORE_CONSTANT) LOOM_TRY(bind_constant(run, engine->bound[i]));
     }
     return NULL;
@@ -241,6 +241,7 @@ static loom_status *take_pending(loom_run *run, loom_value **pending) {
         if (run->outputs[j].in_place) continue;
         loom_value *value;
         LOOM_TRY(loom_run_take_output(run, j, &value));
+        loom_run_carry(run, j, value);
         if (!pending[j]) {
             pending[j] = value;
             continue;
@@ -262,6 +263,7 @@ typedef struct chunk {
 static loom_status *run_bound(loom_run *run, const chunk *c, bool *begun) {
     loom_engine *engine = run->engine;
     const loom_plan *plan = engine->plan;
+    LOOM_TRY(loom_run_bind_states(run));
     LOOM_TRY(bind_columns(run, c->streams, c->from, c->count));
     LOOM_TRY(loom_run_bind_accumulators(run));
     engine->in_chunk = true;

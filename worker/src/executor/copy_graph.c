@@ -42,6 +42,10 @@ loom_graph *loom_copy_graph(loom_arena *arena, const loom_graph *graph, uint32_t
     loom_graph_output *outputs = LOOM_NEW_ARRAY(arena, loom_graph_output, from->n_outputs);
     for (uint32_t j = 0; j < from->n_outputs; j++) outputs[j] = from->outputs[j];
     to->outputs = outputs;
+    to->varying = numbers(arena, from->varying, from->n_varying);
+    loom_graph_carried *carried = LOOM_NEW_ARRAY(arena, loom_graph_carried, from->n_carried);
+    for (uint32_t i = 0; i < from->n_carried; i++) carried[i] = from->carried[i];
+    to->carried = carried;
     copy->n_stages = 1;
     copy->stages = to;
     return copy;

@@ -69,6 +69,11 @@ static loom_status *concatenate(loom_value *a, loom_value *b, loom_value **joine
 static loom_status *join_values(loom_run *run, uint32_t output, loom_value *a, loom_value *b, loom_value **joined) {
     const loom_graph_output *o = &run->stage->outputs[output];
     if (loom_is_collected(o->kind)) return concatenate(a, b, joined);
+    if (o->kind == LOOM_OUT_CHAIN) { /* the later state */
+        loom_value_unref(a);
+        *joined = b;
+        return NULL;
+    }
     if (run->engine) {
         uint32_t kernel = run->engine->plan->outputs[output].combine;
         if (kernel != LOOM_NO_KERNEL && same_form(a, b)) return combine(run, kernel, a, b, joined);

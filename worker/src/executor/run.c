@@ -110,6 +110,7 @@ static loom_status *set_up(loom_run *run, const loom_run_description *d) {
     keep_values(run, d);
     keep_program(run, d);
     LOOM_TRY(check_inputs(run));
+    loom_run_keep_initial(run);
     if (d->content) loom_run_take_content(run, d->content);
     bool interpret = d->interpret || run->stage->kind == LOOM_STAGE_WHOLE;
     LOOM_TRY(interpret ? loom_run_program(run) : set_up_engine(run, d));
@@ -138,15 +139,32 @@ loom_status *loom_run_create(loom_executor *executor, const loom_run_description
     return NULL;
 }
 
+/* A state is no longer what the stage's input holds. */
+static bool is_carried_on(const loom_run *run, uint32_t input) {
+    for (uint32_t i = 0; i < run->stage->n_carried; i++) {
+        if (run->stage->carried[i].input == input) return run->inputs[input] != run->initial[i];
+    }
+    return false;
+}
+
+static void move_initial(loom_run *run, loom_value *const *inputs) {
+    for (uint32_t i = 0; i < run->stage->n_carried; i++) {
+        loom_value *before = run->initial[i];
+        run->initial[i] = loom_value_ref(inputs[run->stage->carried[i].input]);
+        loom_value_unref(before);
+    }
+}
+
 loom_status *loom_run_move_inputs(loom_run *run, loom_value *const *inputs) {
     run->inputs_may_go = false;
     loom_run_forget_empties(run);
     if (!inputs) return NULL;
     for (uint32_t i = 0; i < run->stage->n_inputs; i++) {
         loom_value *before = run->inputs[i];
-        run->inputs[i] = loom_value_ref(inputs[i]);
-        loom_value_unref(before);
+        if (!is_carried_on(run, i)) run->inputs[i] = loom_value_ref(inputs[i]);
+        if (run->inputs[i] != before) loom_value_unref(before);
     }
+    move_initial(run, inputs);
     return run->engine ? loom_run_bind_moved(run) : NULL;
 }
 
@@ -156,6 +174,7 @@ void loom_run_destroy(loom_run *run) {
     for (uint32_t j = 0; run->outputs && j < n_outputs; j++) loom_pieces_clear(&run->outputs[j].pieces);
     if (run->stage) loom_run_forget_empties(run);
     for (uint32_t i = 0; run->inputs && i < run->stage->n_inputs; i++) loom_value_unref(run->inputs[i]);
+    if (run->stage) loom_run_forget_initial(run);
     for (uint32_t s = 0; run->constants && s < run->stage->n_streams; s++) loom_value_unref(run->constants[s]);
     loom_pieces_clear(&run->blocks);
     loom_engine_destroy(run->engine);
@@ -221,6 +240,7 @@ static loom_status *fold(loom_run *run, loom_value *const *streams, int64_t bloc
         LOOM_TRY(loom_run_compiled(run, streams, count, first, pending));
     } else {
         LOOM_TRY(loom_run_interpret_chunk(run, streams, first, pending));
+        for (uint32_t j = 0; j < run->stage->n_outputs; j++) loom_run_carry(run, j, pending[j]);
     }
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
         if (run->stage->outputs[j].kind == LOOM_OUT_SPILL) LOOM_TRY(loom_run_spill(run, streams, &pending[j]));
@@ -253,10 +273,14 @@ loom_status *loom_run_fold(loom_run *run, loom_value *const *streams, int64_t bl
     if (n_blocks < 1 || loom_run_has_blocks(run, block, n_blocks)) {
         return loom_error(LOOM_E_INTERNAL, "block %" PRId64 " is in the accumulator already", block);
     }
+    LOOM_TRY(loom_run_check_place(run, block));
     loom_value **pending = loom_xcalloc((size_t)run->stage->n_outputs + 1, sizeof *pending);
+    loom_value **states = loom_run_save_states(run);
     begin_peak(run);
     loom_status *status = fold(run, streams, block, n_blocks, first, pending);
     end_peak(run);
+    loom_run_end_block(run, states, status != NULL);
+    if (!status) run->carried_at = block + n_blocks;
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) loom_value_unref(pending[j]);
     free(pending);
     return status ? loom_status_note(status, "in block %" PRId64, block) : NULL;
@@ -270,6 +294,7 @@ void loom_run_drop(loom_run *run) {
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) loom_pieces_clear(&run->outputs[j].pieces);
     loom_pieces_clear(&run->blocks);
     run->spoilt = false;
+    run->carried_at = -1;
 }
 
 uint64_t loom_run_collected_bytes(const loom_run *run) {

@@ -44,7 +44,9 @@ struct loom_run {
     bool tested_prepared, tested_lost; /* lost: it could not be prepared */
     loom_run_time *times;              /* of both engines, and `interpreted`; filled when asked for */
     bool inputs_may_go;
-    loom_value **inputs;    /* by stage input */
+    loom_value **inputs;    /* by stage input; of those that are carried, the present state */
+    loom_value **initial;   /* by carried state: what the stage's input holds */
+    int64_t carried_at;     /* the block before which the states stand; -1: not known */
     loom_value **constants; /* by stream; NULL where there are none */
     loom_run_output *outputs;
     loom_value **empties; /* by output: what a stream without blocks gives, once it was asked for; NULL */
@@ -115,7 +117,22 @@ LOOM_MUST_USE loom_status *loom_run_empty_column(loom_run *run, uint32_t s, loom
 LOOM_MUST_USE loom_status *loom_run_count(const loom_run *run, uint32_t s, const loom_value *elements, int64_t *count);
 LOOM_MUST_USE loom_status *loom_value_i64(int64_t number, loom_value **value);
 
+/* ---- carried.c ---- */
+/* The inputs that are carried, as they are at first. */
+void loom_run_keep_initial(loom_run *run);
+void loom_run_forget_initial(loom_run *run);
+/* The next chunk begins with what output `output` of this one is, if that is carried. */
+void loom_run_carry(loom_run *run, uint32_t output, loom_value *value);
+/* References to the present states, to go back to (takes them) where a block fails. NULL: there are none. */
+loom_value **loom_run_save_states(const loom_run *run);
+void loom_run_end_block(loom_run *run, loom_value **saved, bool failed);
+/* The block is the one before which the states stand. */
+LOOM_MUST_USE loom_status *loom_run_check_place(const loom_run *run, int64_t block);
+/* Binds the states to the plan's buffers: once a chunk. */
+LOOM_MUST_USE loom_status *loom_run_bind_states(loom_run *run);
+
 /* ---- chunk.c ---- */
+LOOM_MUST_USE loom_status *loom_run_bind_input(loom_run *run, uint32_t buffer);
 /* Inputs and constants: what holds whatever the chunk is. */
 LOOM_MUST_USE loom_status *loom_run_bind_fixed(loom_run *run);
 /* Binds inputs and runs the actions before chunk_begin, once. */
