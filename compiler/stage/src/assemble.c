@@ -67,9 +67,8 @@ static loom_node_id behind_state(emitter *e, loom_node_id id, loom_node_id scann
 }
 
 /* What the next chunk begins with: the last value, or the same state where there is none. */
-static loom_node_id state_behind(emitter *e, loom_node_id id) {
+static loom_node_id state_behind(const emitter *e, loom_node_id id) {
     const loom_node *n = &e->s->p->nodes[id];
-    if (n->op == LOOM_OP_SEQ_CHAIN) return e->map[id];
     loom_program *to = e->to;
     loom_node_id values = e->map[id];
     loom_type_id i64 = loom_type_scalar(to, LOOM_I64), boolean = loom_type_scalar(to, LOOM_BOOL);
@@ -393,24 +392,33 @@ static void tell_of_spills(const graph_build *g, const stage_need *t, loom_graph
     stage->batch = slot_of(g, loom_operand(p, spilled, 2));
 }
 
-/* The states among the stage's inputs and outputs: a chain is an output already, a scan's state is one more. */
-static void carry_states(graph_build *g, const stage_need *t, emitter *e, loom_graph_stage *stage,
-                         loom_graph_output *outputs, loom_node_id *results) {
+/* What the function gives: its roots, and behind them the states of scans; a chain is a root itself. */
+static loom_node_id *stage_results(graph_build *g, const stage_need *t, const emitter *e, uint32_t *n) {
+    loom_node_id *results = LOOM_NEW_ARRAY(g->s->arena, loom_node_id, t->roots.count + t->chains.count + 1);
+    *n = 0;
+    for (size_t i = 0; i < t->roots.count; i++) results[(*n)++] = e->map[t->roots.at[i]];
+    for (size_t i = 0; i < t->chains.count; i++) {
+        if (g->s->p->nodes[t->chains.at[i]].op == LOOM_OP_SEQ_SCAN) results[(*n)++] = state_behind(e, t->chains.at[i]);
+    }
+    return results;
+}
+
+/* The states among the stage's inputs and outputs; outputs for those of scans. */
+static void carry_states(graph_build *g, const stage_need *t, loom_graph_stage *stage, loom_graph_output *outputs) {
     loom_arena *arena = g->s->arena;
     loom_graph_carried *carried = LOOM_NEW_ARRAY(arena, loom_graph_carried, t->chains.count + 1);
+    uint32_t next = (uint32_t)t->roots.count;
     for (uint32_t i = 0; i < t->chains.count; i++) {
-        loom_node_id n = t->chains.at[i];
         uint32_t output = 0;
-        carried[i].input = stage->n_inputs - (uint32_t)t->chains.count + i;
-        while (output < t->roots.count && t->roots.at[output] != n) output++;
-        if (g->s->p->nodes[n].op == LOOM_OP_SEQ_SCAN) {
-            output = stage->n_outputs++;
-            results[output] = state_behind(e, n);
+        if (g->s->p->nodes[t->chains.at[i]].op == LOOM_OP_SEQ_SCAN) {
+            output = next++;
             const char *name = loom_arena_printf(arena, "stage %zu output %u", g->stages.count, output);
             outputs[output] = (loom_graph_output){LOOM_OUT_CHAIN, LOOM_ORDER_ADJACENT,
                                                   add_slot(g, name, chain_start(g, t, i), false), LOOM_NONE_FUNCTION};
+        } else {
+            while (t->roots.at[output] != t->chains.at[i]) output++;
         }
-        carried[i].output = output;
+        carried[i] = (loom_graph_carried){stage->n_inputs - (uint32_t)t->chains.count + i, output};
     }
     stage->n_carried = (uint32_t)t->chains.count;
     stage->carried = carried;
@@ -448,17 +456,18 @@ static void build_stage(graph_build *g, stage_need *t) {
             e.map[stream_nodes.at[i]] = loom_build_param(g->to, body, first + 1 + i);
     }
     emit_needed(&e, t->needed);
-    uint32_t n_out = (uint32_t)t->roots.count;
-    loom_node_id *results = LOOM_NEW_ARRAY(s->arena, loom_node_id, n_out + n_states + 1);
-    for (uint32_t i = 0; i < n_out; i++) results[i] = e.map[t->roots.at[i]];
+    uint32_t n_roots = (uint32_t)t->roots.count, n_out;
+    loom_node_id *results = stage_results(g, t, &e, &n_out);
     loom_graph_stage stage = {.kind = t->kind,
                               .n_inputs = first,
                               .inputs = slots.at,
                               .n_streams = n_streams,
                               .streams = streams.at,
                               .n_outputs = n_out};
-    loom_graph_output *outputs = LOOM_NEW_ARRAY(s->arena, loom_graph_output, n_out + n_states + 1);
-    for (uint32_t i = 0; i < n_out; i++) {
+    const char *name = loom_arena_printf(s->arena, "%s_%zu", traversal ? "chunk" : "run", g->stages.count);
+    close_function(g, body, results, n_out, name, &stage.function);
+    loom_graph_output *outputs = LOOM_NEW_ARRAY(s->arena, loom_graph_output, n_out + 1);
+    for (uint32_t i = 0; i < n_roots; i++) {
         loom_node_id root = t->roots.at[i];
         outputs[i] = traversal ? output_of(g, t, root, inputs.at, n_inputs)
                                : (loom_graph_output){LOOM_OUT_VALUE, LOOM_ORDER_ANY, 0, LOOM_NONE_FUNCTION};
@@ -466,10 +475,8 @@ static void build_stage(graph_build *g, stage_need *t) {
             add_slot(g, loom_arena_printf(s->arena, "stage %zu output %u", g->stages.count, i), root, false);
         if (g->slot_of[root] == LOOM_NONE) g->slot_of[root] = outputs[i].slot;
     }
-    carry_states(g, t, &e, &stage, outputs, results);
+    carry_states(g, t, &stage, outputs);
     stage.outputs = outputs;
-    const char *name = loom_arena_printf(s->arena, "%s_%zu", traversal ? "chunk" : "run", g->stages.count);
-    close_function(g, body, results, stage.n_outputs, name, &stage.function);
     if (t->region != 0 || n_states) find_varying(g, &stage);
     tell_of_spills(g, t, &stage);
     stage.label = loom_arena_printf(s->arena, "%s %u: %s%s", traversal ? "traversal" : "array stage",
