@@ -31,11 +31,11 @@ CASES = [
     ("fold of a stream of rows", """entry main (s: seq i64) : []i64 =
   fold_seq (++) []
     (map_seq (\\k -> [k, k]) s)""", r"interpreted: an operator whose result may differ in shape", True),
-    ("chained scan", """entry main (s: seq i64) : []i64 =
-  from_seq
-    (scan_seq (+) 0 s)""", r"interpreted by one worker: p\.weft:3: scan_seq: a chained scan", True),
-    ("chained fold", """entry main (s: seq i64) : i64 =
-  chain_seq 0 (\\a x -> x - a) s""", r"interpreted by one worker: p\.weft:2: chain_seq: a stream that is folded in its order", True),
+    ("a chain in a group", """entry main (s: seq i64) : []i64 =
+  from_seq (group_seq 3 (\\x -> [x % 3]) s (\\k ys ->
+    chain_seq k (-) ys))""", r"interpreted by one worker: p\.weft:3: chain_seq: inside group_seq", True),
+    ("a state that grows", """entry main (s: seq i64) : []i64 =
+  chain_seq [] (\\a x -> a ++ [x]) s""", r"interpreted: p\.weft:2: a state that may change its shape from chunk to chunk", True),
 ]
 
 
