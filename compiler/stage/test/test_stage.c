@@ -599,7 +599,7 @@ LOOM_TEST(stage, chains_of_streams) {
           "  let ys = scan_seq (+) 0 (filter_seq (> 4) xs)\n"
           "  let seen = chain_seq [] (\\seen y -> if y % 2 == 0 then seen ++ [y] else seen) ys\n"
           "  in (chain_seq (length seen) (\\s (i, x) -> s * 31 + i * x) (enumerate_seq xs), seen,\n"
-          "      fold_seq (+) k (scan_seq i64.max 0 (map_seq (* k) ys)))",
+          "      k + fold_seq (+) 0 (scan_seq i64.max 0 (map_seq (* k) ys)))",
           a, 5);
     loom_value_unref(a[0]), loom_value_unref(a[1]);
 }
