@@ -164,10 +164,29 @@ loom_status *builder_range(builder *b, column *from, int64_t first, int64_t coun
     return NULL;
 }
 
+/* What is there is copied behind itself, twice as much each time. */
+static void fill(char *room, const void *scalar, size_t size, size_t bytes) {
+    memcpy(room, scalar, size);
+    for (size_t done = size; done < bytes;) {
+        size_t more = done < bytes - done ? done : bytes - done;
+        memcpy(room + done, room, more);
+        done += more;
+    }
+}
+
+static loom_status *repeat_scalar(builder *b, const void *scalar, int64_t n) {
+    char *room;
+    if (n == 0) return NULL;
+    LOOM_TRY(builder_scalars(b, n, &room));
+    fill(room, scalar, b->size, (size_t)n * b->size);
+    return NULL;
+}
+
 loom_status *builder_repeat(builder *b, const void *scalar, column *row, int64_t n) {
+    if (!row) return repeat_scalar(b, scalar, n);
     for (int64_t i = 0; i < n; i++) {
-        LOOM_TRY(row ? builder_row(b, row) : builder_scalar(b, scalar));
-        if (row && row->dense && weightless(b, row, 0, n - i - 1)) break;
+        LOOM_TRY(builder_row(b, row));
+        if (row->dense && weightless(b, row, 0, n - i - 1)) break;
     }
     return NULL;
 }

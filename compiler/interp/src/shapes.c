@@ -108,11 +108,12 @@ loom_status *array_nest(evaluation *ev, const type_info *element, array *flat, u
 static loom_status *eval_unflatten(evaluation *ev, const loom_node *n, slot *result) {
     int64_t extents[2] = {operand_i64(ev, n, 0), operand_i64(ev, n, 1)}, product;
     const array *a = operand(ev, n, 2).array;
-    if (extents[0] < 0 || extents[1] < 0 || __builtin_mul_overflow(extents[0], extents[1], &product) ||
-        product != a->length) {
-        product = (int64_t)((uint64_t)extents[0] * (uint64_t)extents[1]);
-        return fail_trap(ev, n, LOOM_TRAP_UNFLATTEN, 0, product, a->length);
+    for (int k = 0; k < 2; k++) {
+        if (extents[k] < 0) return fail_trap(ev, n, LOOM_TRAP_COUNT, 0, extents[k], 0);
     }
+    if (__builtin_mul_overflow(extents[0], extents[1], &product))
+        return fail_trap(ev, n, LOOM_TRAP_TOO_MANY, 0, extents[0], extents[1]);
+    if (product != a->length) return fail_trap(ev, n, LOOM_TRAP_UNFLATTEN, 0, product, a->length);
     for (uint32_t k = 0; k < a->n_leaves; k++) ev->heap.moved += (uint64_t)column_scalars(a->leaves[k]);
     return array_nest(ev, type_of_id(ev, n->type)->element, operand(ev, n, 2).array, 2, extents, &result->array);
 }

@@ -470,7 +470,8 @@ LOOM_TEST(interp_shapes, flatten_and_unflatten) {
     EXPECT(&b, "[1, 2, 3]; [[1], [2], [3]]", "i64 [[1], [], [2, 3]]", "i64 3", "i64 1");
     EXPECT(&b, "[]; [[], []]", "i64^2 []", "i64 2", "i64 0");
     EXPECT_ERROR(&b, "unflatten to", "i64 [[1], [], [2, 3]]", "i64 2", "i64 2");
-    EXPECT_ERROR(&b, "unflatten to", "i64 [[1], [], [2, 3]]", "i64 -1", "i64 -3");
+    EXPECT_ERROR(&b, "an array of -1 elements", "i64 [[1], [], [2, 3]]", "i64 -1", "i64 -3");
+    EXPECT_ERROR(&b, "more than 2^63 elements", "i64 [[1], [], [2, 3]]", "i64 4611686018427387905", "i64 4");
     done(&b);
 }
 

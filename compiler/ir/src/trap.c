@@ -125,6 +125,9 @@ static loom_trap_text describe(loom_arena *arena, const loom_program *p, const l
                                 n->aux ? "reshape to {a} elements, but the array has {b}"
                                        : "unflatten to {a} elements, but the array has {b}",
                                 "rows times their length must be the number of elements"};
+    case LOOM_TRAP_TOO_MANY:
+        return (loom_trap_text){LOOM_TRAP_CODE_COUNT, "an array of more than 2^63 elements: {a} and {b} together",
+                                NULL};
     case LOOM_TRAP_COUNT: return (loom_trap_text){LOOM_TRAP_CODE_COUNT, count_format(n), NULL};
     case LOOM_TRAP_EMPTY:
         return (loom_trap_text){LOOM_TRAP_CODE_EMPTY, "fold1 of an empty array",

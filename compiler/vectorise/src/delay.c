@@ -201,7 +201,7 @@ static bool delay_concat(vec *v, const loom_node *n, const val *ops, val *result
         if (!has_length(v, n, &ops[i], &extents[i + 1])) return false;
         leaf length = vec_extent_leaf(v, extents[i + 1]);
         if (i == 0) total = length;
-        if (i && !vec_scalar_prim(v, n, LOOM_PRIM_ADD, &total, &length, &total)) return false;
+        if (i && !vec_join_extents(v, n, LOOM_PRIM_ADD, &total, &length, &total)) return false;
     }
     if (!vec_as_extent(v, n, &total, &extents[0])) return false;
     closure *c = vec_new_closure(v, PULL_CONCAT, n, NULL, ops, n->n_operands);
@@ -310,7 +310,7 @@ bool vec_delay_flatten(vec *v, const loom_node *n, const val *ops, val *result) 
         return vec_lift_flatten(v, n, &ops[0], result);
     }
     leaf rows = vec_extent_leaf(v, outer), columns = vec_extent_leaf(v, ops[0].at[0].own[1]);
-    if (!vec_scalar_prim(v, n, LOOM_PRIM_MUL, &rows, &columns, &product)) return false;
+    if (!vec_join_extents(v, n, LOOM_PRIM_MUL, &rows, &columns, &product)) return false;
     if (!vec_as_extent(v, n, &product, &total)) return false;
     closure *c = vec_new_closure(v, PULL_FLATTEN, n, NULL, ops, 1);
     *result = vec_closure_leaves(v, c, &ops[0], 2, &total, 1);
@@ -339,9 +339,10 @@ static bool delay_unflatten(vec *v, const loom_node *n, const val *ops, val *res
     const val *array = &ops[2];
     if (!has_length(v, n, array, &length)) return false;
     product_check c = {.size = vec_extent_leaf(v, length)};
-    if (!vec_scalar_prim(v, n, LOOM_PRIM_MUL, &ops[0].at[0], &ops[1].at[0], &c.product)) return false;
     if (!vec_as_extent(v, n, &ops[0].at[0], &extents[0]) || !vec_as_extent(v, n, &ops[1].at[0], &extents[1]))
         return false;
+    leaf rows = vec_extent_leaf(v, extents[0]), columns = vec_extent_leaf(v, extents[1]);
+    if (!vec_join_extents(v, n, LOOM_PRIM_MUL, &rows, &columns, &c.product)) return false;
     int64_t product, size;
     bool proven = vec_is_int(&c.product, &product) && vec_is_int(&c.size, &size) && product == size;
     if (!proven && !v->in_op && !vec_emit_check(v, n, build_product, &c, text)) return false;

@@ -198,9 +198,82 @@ static bool build_count(vec *v, void *argument, val *result) {
     loom_lexpr_id ok = vec_x_prim2(v, LOOM_PRIM_GE, e, vec_x_int(v, 0));
     *result = vec_leaves_of(v, 1, &at);
     at[0] = vec_expr_leaf(v, vec_x_check(v, ok, e, &e, 1, site));
-    at[0].known = c->count.known;
+    at[0].known = c->count.known && c->count.imm.i >= 0; /* else it is never read */
     at[0].imm = c->count.imm;
     return true;
+}
+
+/* product / a = b: what has wrapped around lacks 2^64 or more, which is more than a once. */
+static loom_lexpr_id is_product(vec *v, loom_lexpr_id a, loom_lexpr_id b, loom_lexpr_id product) {
+    loom_lexpr_id most = vec_x_prim2(v, LOOM_PRIM_MAX, a, vec_x_int(v, 1));
+    loom_lexpr_id divided = vec_x_prim2(v, LOOM_PRIM_FLOORDIV, product, most);
+    loom_lexpr_id none = vec_x_prim2(v, LOOM_PRIM_EQ, a, vec_x_int(v, 0));
+    return vec_x_prim2(v, LOOM_PRIM_OR, none, vec_x_prim2(v, LOOM_PRIM_EQ, divided, b));
+}
+
+/* a + b <= 2^63 - 1, said so that it cannot be taken for a sum of what is not negative. */
+static loom_lexpr_id is_sum(vec *v, loom_lexpr_id a, loom_lexpr_id b) {
+    return vec_x_prim2(v, LOOM_PRIM_LE, a, vec_x_prim2(v, LOOM_PRIM_SUB, vec_x_int(v, INT64_MAX), b));
+}
+
+typedef struct joined_extents {
+    const loom_node *node;
+    loom_prim prim; /* ADD, MUL */
+    bool points;
+    leaf a, b;
+} joined_extents;
+
+static bool build_joined(vec *v, void *argument, val *result) {
+    const joined_extents *c = argument;
+    loom_lexpr_id numbers[2];
+    if (!vec_to_expr(v, &c->a, &numbers[0]) || !vec_to_expr(v, &c->b, &numbers[1])) return false;
+    loom_lexpr_id both = vec_x_prim2(v, c->prim, numbers[0], numbers[1]);
+    loom_lexpr_id whole =
+        c->prim == LOOM_PRIM_ADD ? is_sum(v, numbers[0], numbers[1]) : is_product(v, numbers[0], numbers[1], both);
+    if (c->points) {
+        loom_lexpr_id args[3] = {whole, both, vec_x_int(v, INT64_MAX)};
+        *result = vec_one(v, vec_x_prim(v, LOOM_PRIM_SELECT, LOOM_I64, args, LOOM_NONE));
+        return true;
+    }
+    loom_lsite_id site = vec_site(v, c->node, LOOM_TRAP_TOO_MANY, 0);
+    *result = vec_one(v, vec_x_check(v, whole, both, numbers, 2, site));
+    return true;
+}
+
+/* The number that the leaf is known to be. */
+static bool known_number(const leaf *x, int64_t *number) {
+    if (vec_is_int(x, number)) return true;
+    if (!x->known || x->n_own) return false;
+    *number = x->imm.i;
+    return true;
+}
+
+static bool join(vec *v, const joined_extents *c, leaf *joined) {
+    const loom_node *n = c->node;
+    const leaf *a = &c->a, *b = &c->b;
+    loom_prim prim = c->prim;
+    joined_extents argument = *c;
+    int64_t x, y, both, neutral = prim == LOOM_PRIM_MUL;
+    bool is_x = known_number(a, &x), is_y = known_number(b, &y);
+    if (is_x && is_y) {
+        bool over = prim == LOOM_PRIM_MUL ? __builtin_mul_overflow(x, y, &both) : __builtin_add_overflow(x, y, &both);
+        if (over) return vec_refuse(v, n, "an array of more than 2^63 elements");
+    }
+    if ((is_x && is_y) || (is_x && x == neutral) || (is_y && y == neutral))
+        return vec_scalar_prim(v, n, prim, a, b, joined);
+    val made;
+    if (v->in_op ? !build_joined(v, &argument, &made) : !vec_emit_compute(v, n, build_joined, &argument, &made))
+        return false;
+    *joined = made.at[0];
+    return true;
+}
+
+bool vec_join_extents(vec *v, const loom_node *n, loom_prim prim, const leaf *a, const leaf *b, leaf *joined) {
+    return join(v, &(joined_extents){n, prim, false, *a, *b}, joined);
+}
+
+bool vec_multiply_points(vec *v, const loom_node *n, const leaf *a, const leaf *b, leaf *product) {
+    return join(v, &(joined_extents){n, LOOM_PRIM_MUL, true, *a, *b}, product);
 }
 
 /* Lengths of an axis that is there: nothing is to be checked. */
@@ -243,11 +316,15 @@ static bool spread_extent(vec *v, const loom_node *n, const leaf *x, extent *e) 
 
 bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
     int64_t c;
+    val checked;
     assert(x->n_own == 0);
     *e = (extent){.axis = LOOM_NONE, .expr = LOOM_NONE};
-    if (vec_is_int(x, &c) || (x->known && x->imm.i <= vec_most_constant(v))) {
+    /* A negative one is an error where it is reached, which may be nowhere. */
+    if (vec_is_int(x, &c) || (x->known && x->imm.i <= vec_most_constant(v)))
         c = x->imm.i;
-        if (c < 0) return vec_refuse(v, n, "an array with %" PRId64 " elements", c);
+    else
+        c = -1;
+    if (c >= 0) {
         e->axis = loom_lifted_const_axis(v->l, c);
         return true;
     }
@@ -266,10 +343,12 @@ bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
             e->axis = loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_SCALAR, .value = x->id});
             return true;
         }
-        return vec_to_expr(v, x, &e->expr);
+        count_check here = {n, *x};
+        if (!build_count(v, &here, &checked)) return false;
+        e->expr = checked.at[0].id;
+        return true;
     }
     count_check c2 = {n, *x};
-    val checked;
     if (!vec_emit_compute(v, n, build_count, &c2, &checked)) return false;
     if (spread && is_avoided(v, &checked.at[0])) return spread_extent(v, n, &checked.at[0], e);
     return vec_row_extent(v, n, &checked.at[0], e);

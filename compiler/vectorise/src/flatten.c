@@ -33,12 +33,30 @@ static bool row_lengths(vec *v, const loom_node *n, const extent *own, val *leng
     return true;
 }
 
+typedef struct total_check {
+    leaf total, all;
+} total_check;
+
+/* Sums of lengths are parts of the sum of all, for which the executor looks whether it is too large. It does so where
+ * that is read. */
+static bool build_total(vec *v, void *argument, val *result) {
+    const total_check *c = argument;
+    loom_lexpr_id total, all;
+    if (!vec_to_expr(v, &c->total, &total) || !vec_to_expr(v, &c->all, &all)) return false;
+    loom_lexpr_id args[3] = {vec_x_prim2(v, LOOM_PRIM_LE, total, all), total, vec_x_int(v, INT64_MAX)};
+    *result = vec_one(v, vec_x_prim(v, LOOM_PRIM_SELECT, LOOM_I64, args, LOOM_NONE));
+    return true;
+}
+
 /* The axis of all elements of the rows. */
 static bool total_axis(vec *v, const loom_node *n, const extent *own, extent *e) {
-    val lengths;
-    leaf total;
-    if (!row_lengths(v, n, own, &lengths) || !vec_lift_sums(v, n, &lengths, own[0], NULL, &total)) return false;
-    *e = vec_count_extent(v, &total);
+    val lengths, made;
+    total_check c;
+    if (!row_lengths(v, n, own, &lengths) || !vec_lift_sums(v, n, &lengths, own[0], NULL, &c.total)) return false;
+    if (!vec_is_segmented(v, own[1])) return vec_refuse(v, n, "an inner extent that is not known here");
+    c.all = (leaf){.kind = LEAF_VALUE, .dtype = LOOM_I64, .id = v->l->axes[own[1].axis].total, .site = LOOM_NONE};
+    if (!vec_emit_compute(v, n, build_total, &c, &made)) return false;
+    *e = vec_count_extent(v, &made.at[0]);
     return true;
 }
 

@@ -25,7 +25,7 @@ bool vec_count_points(vec *v, const loom_node *n, uint32_t n_axes, const loom_ax
             continue;
         }
         leaf extent = vec_extent_leaf(v, (struct extent){.axis = axes[i], .expr = LOOM_NONE});
-        if (!vec_scalar_prim(v, n, LOOM_PRIM_MUL, count, &extent, count)) return false;
+        if (!vec_multiply_points(v, n, count, &extent, count)) return false;
     }
     return true;
 }

@@ -384,6 +384,10 @@ bool vec_push_own(vec *v, const loom_node *n, const extent *own, uint32_t n_own)
 
 /* extent.c */
 extent vec_count_extent(vec *v, const leaf *x); /* not negative, whoever sees to that */
+/* The product (MUL) or the sum (ADD) of two extents; one of more than 2^63 is an error of the program. */
+bool vec_join_extents(vec *v, const loom_node *n, loom_prim prim, const leaf *a, const leaf *b, leaf *joined);
+/* The product of extents as they are: no error, and 2^63 - 1 where it is more, for which nobody has memory. */
+bool vec_multiply_points(vec *v, const loom_node *n, const leaf *a, const leaf *b, leaf *product);
 bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e);
 bool vec_unify(vec *v, const loom_node *n, extent a, extent b, loom_trap_text text, extent *e);
 bool vec_common_length(vec *v, const loom_node *n, const val *xs, uint32_t n_xs, extent *e);

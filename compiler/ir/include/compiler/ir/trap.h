@@ -22,6 +22,7 @@ typedef enum loom_trap {
     LOOM_TRAP_SLICE_STEP,  /* none: a step of 0 */
     LOOM_TRAP_UNFLATTEN,   /* a: rows times their length, b: the number of elements */
     LOOM_TRAP_COUNT,       /* a: a negative number of elements */
+    LOOM_TRAP_TOO_MANY,    /* a and b: numbers whose product or sum is more than an array can have elements */
     LOOM_TRAP_EMPTY,       /* none: fold1 of an empty array */
 } loom_trap;
 
