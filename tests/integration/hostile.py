@@ -155,13 +155,14 @@ def main():
                 for command in (("eval", path), ("run", path, "--workers", "1", "--threads", "1")):
                     said = ["took more than 3 s"] + ([limit] if limit and command[0] == "run" else [])
                     judged(what, (65,), said, *command, "--arg", "x=1", "--timeout", "3")
-            # More of them than there are workers: these begin anew, as none can be made to leave such a loop.
+            # More of them than there are workers. These leave such a loop when nobody waits for it any more.
             what, text, _ = ENDLESS[0]
             path = program(text)
             for _ in range(3):
                 judged(what, (65,), ("took more than 5 s",), "run", path, *where, "--arg", "x=1", "--timeout", "5")
             done = others.done
             a_daemon.wait_for("others, after an endless job", lambda: others.failed or others.done > done + 2, 60)
+            expect("workers leave endless loops", "beginning anew" not in daemon.said())
         finally:
             others.end()
     checks.end()

@@ -290,6 +290,23 @@ static LLVMValueRef state_phi(loom_fn *fn, LLVMValueRef initial, LLVMBasicBlockR
     return phi;
 }
 
+/* Turns of a loop between two looks at whether anybody still wants its result: some tens of microseconds. */
+#define TURNS_BETWEEN_LOOKS 0x8000
+
+/* A loop whose turns nobody has counted may have no end: it leaves when it is told to. */
+static void leave_if_stopped(loom_fn *fn, LLVMValueRef turn, LLVMBasicBlockRef end) {
+    loom_gen *g = fn->g;
+    LLVMBasicBlockRef look = loom_fn_block(fn, "look"), on = loom_fn_block(fn, "on");
+    LLVMValueRef mask = LLVMConstInt(g->i32, TURNS_BETWEEN_LOOKS - 1, 0);
+    LLVMValueRef due = LLVMBuildICmp(fn->b, LLVMIntEQ, LLVMBuildAnd(fn->b, turn, mask, ""), mask, "");
+    LLVMBuildCondBr(fn->b, due, look, on);
+    LLVMPositionBuilderAtEnd(fn->b, look);
+    LLVMValueRef stop = LLVMBuildLoad2(fn->b, g->i8, loom_fn_stop(fn), "");
+    LLVMSetVolatile(stop, 1);
+    LLVMBuildCondBr(fn->b, LLVMBuildICmp(fn->b, LLVMIntEQ, stop, LLVMConstInt(g->i8, 0, 0), ""), on, end);
+    LLVMPositionBuilderAtEnd(fn->b, on);
+}
+
 static void build_while(loom_fn *fn, loom_lexpr_id id) {
     const loom_lifted *l = fn->g->l;
     const loom_lexpr *e = &l->exprs[id];
@@ -304,11 +321,16 @@ static void build_while(loom_fn *fn, loom_lexpr_id id) {
         state[i].re = state_phi(fn, initial.re, before);
         if (initial.im) state[i].im = state_phi(fn, initial.im, before);
     }
+    LLVMValueRef turn = state_phi(fn, LLVMConstInt(fn->g->i32, 0, 0), before);
     loom_block_eval(fn, e->blocks[0], state, false, &test);
     LLVMBuildCondBr(fn->b, test.re, step, end);
     LLVMPositionBuilderAtEnd(fn->b, step);
     loom_block_eval(fn, e->blocks[1], state, false, next);
+    leave_if_stopped(fn, turn, end);
     for (uint32_t i = 0; i < n; i++) loom_loop_next(fn, NULL, state[i], next[i]);
+    LLVMValueRef more = LLVMBuildAdd(fn->b, turn, LLVMConstInt(fn->g->i32, 1, 0), "");
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(fn->b);
+    LLVMAddIncoming(turn, &more, &back, 1);
     LLVMBuildBr(fn->b, head);
     LLVMPositionBuilderAtEnd(fn->b, end);
 }

@@ -13,7 +13,8 @@ enum {
     FRAME_EXTENTS,
     FRAME_SCRATCH,
     FRAME_ERROR,
-    FRAME_RUNTIME
+    FRAME_RUNTIME,
+    FRAME_STOP = 7
 };
 
 void loom_gen_fail(loom_gen *g, const char *format, ...) {
@@ -217,6 +218,10 @@ static LLVMValueRef load_member(loom_fn *fn, LLVMTypeRef type, LLVMValueRef addr
 static LLVMValueRef frame_member(loom_fn *fn, unsigned member) {
     LLVMValueRef address = LLVMBuildStructGEP2(fn->entry, fn->g->frame_type, fn->frame, member, "");
     return load_member(fn, fn->g->ptr, address);
+}
+
+LLVMValueRef loom_fn_stop(loom_fn *fn) {
+    return frame_member(fn, FRAME_STOP);
 }
 
 LLVMValueRef loom_fn_extent(loom_fn *fn, loom_axis_id axis) {

@@ -61,10 +61,10 @@ static void make_types(loom_gen *g) {
     g->ptr = LLVMPointerTypeInContext(c, 0);
     g->none = LLVMVoidTypeInContext(c);
     /* loom_kernel_frame, loom_kernel_runtime, loom_kernel_error of plan.h */
-    LLVMTypeRef frame[] = {g->ptr, g->ptr, g->ptr, g->ptr, g->ptr, g->ptr, g->ptr};
+    LLVMTypeRef frame[] = {g->ptr, g->ptr, g->ptr, g->ptr, g->ptr, g->ptr, g->ptr, g->ptr};
     LLVMTypeRef runtime[] = {g->ptr, g->ptr};
     LLVMTypeRef error[] = {g->i64, g->i32, g->i32, g->i64, g->i64};
-    g->frame_type = LLVMStructTypeInContext(c, frame, 7, 0);
+    g->frame_type = LLVMStructTypeInContext(c, frame, 8, 0);
     g->runtime_type = LLVMStructTypeInContext(c, runtime, 2, 0);
     g->error_type = LLVMStructTypeInContext(c, error, 5, 0);
     g->md_scope = LLVMGetMDKindIDInContext(c, "alias.scope", 11);

@@ -403,7 +403,9 @@ static void run_actions(machine *m, uint32_t begin, uint32_t end, bool *left) {
 void m_run(machine *m, int64_t chunk) {
     m->chunk = chunk;
     m->error = (loom_kernel_error){0};
-    m->frame = (loom_kernel_frame){.buffers = m->data,
+    static const unsigned char wanted = 0;
+    m->frame = (loom_kernel_frame){.stop = &wanted,
+                                   .buffers = m->data,
                                    .extents = m->extents,
                                    .scratch = m->scratch,
                                    .error = &m->error,

@@ -40,6 +40,8 @@ static void *aligned_small(size_t alignment, size_t bytes) {
     return memset(data, 0, bytes);
 }
 
+_Static_assert(sizeof(atomic_bool) == 1, "kernels read a byte");
+
 static void set_up_threads(loom_engine *engine) {
     engine->n_threads = loom_pool_threads(engine->executor->pool);
     engine->threads = aligned_small(_Alignof(loom_thread), (size_t)engine->n_threads * sizeof *engine->threads);
@@ -50,7 +52,8 @@ static void set_up_threads(loom_engine *engine) {
                                             .error = &thread->error,
                                             .runtime = &loom_engine_runtime,
                                             .executor = engine,
-                                            .work = &thread->work};
+                                            .work = &thread->work,
+                                            .stop = (const volatile unsigned char *)&engine->executor->cancelled};
     }
 }
 

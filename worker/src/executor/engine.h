@@ -23,7 +23,7 @@ struct loom_executor {
     loom_pool *pool;
     loom_memory *memory;
     loom_ffts *ffts;
-    atomic_bool cancelled;
+    atomic_bool cancelled; /* kernels read its one byte */
 };
 
 /* What one thread hands to kernels. Padded so that errors and scratch pointers of two threads share no cache line. */
