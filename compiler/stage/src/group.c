@@ -111,32 +111,13 @@ static loom_node_id places_of(normaliser *z, const group *g, loom_node_id keys, 
     return normalise_build(z->to, LOOM_OP_MAP, loom_type_array(z->to, i64), &keys, 1, &body, 1, 0, span);
 }
 
-/* Operations that give their result whatever they are given, in time and memory that what they are given has. */
-static bool is_harmless(const loom_program *p, const loom_node *n) {
-    switch ((loom_op)n->op) {
-    case LOOM_OP_PRIM: return !loom_prim_table[n->prim].can_trap;
-    case LOOM_OP_MAP: return n->n_operands == 1;
-    case LOOM_OP_PARAM:
-    case LOOM_OP_CONST:
-    case LOOM_OP_CONVERT:
-    case LOOM_OP_TUPLE:
-    case LOOM_OP_PROJECT:
-    case LOOM_OP_IF:
-    case LOOM_OP_ARRAY:
-    case LOOM_OP_LENGTH:
-    case LOOM_OP_FOLD:
-    case LOOM_OP_SCAN:
-    case LOOM_OP_REVERSE: return true;
-    default: return loom_scope_has_seq(p, n);
-    }
-}
-
 /* Whether the body of the group is to be asked of no other group than those of the stretch: see above. */
 static bool is_guarded(const normaliser *z, const group *g, loom_node_id chain, bool ascend) {
     const loom_program *p = z->from;
     const loom_body *b = &p->bodies[g->body];
     bool harmless = true;
-    for (loom_node_id n = b->first; n < b->end && harmless; n++) harmless = is_harmless(p, &p->nodes[n]);
+    for (loom_node_id n = b->first; n < b->end && harmless; n++)
+        harmless = loom_scope_is_harmless(p, &p->nodes[n]) || loom_scope_has_seq(p, &p->nodes[n]);
     if (harmless) return false;
     return !ascend || !normalise_has_arrays(p, p->types[p->nodes[chain].type].element);
 }

@@ -23,5 +23,8 @@ uint32_t loom_scope_uses(const loom_program *program, loom_arena *arena, loom_no
  */
 bool loom_scope_is_seq(const loom_program *program, loom_node_id node);
 bool loom_scope_has_seq(const loom_program *program, const loom_node *node);
+/* Whether the operation gives its result whatever it is given, in time and memory that what it is given has; its bodies
+ * are looked at by themselves. */
+bool loom_scope_is_harmless(const loom_program *program, const loom_node *node);
 
 #endif

@@ -9,6 +9,8 @@
  *   dim k (claim x .. n_k ..)         => n_k;   dim 0 x => length x;  dim (k+1) (replicate n x) => dim k x
  *   assert true v                     => v
  *   x ** 2 (integers, real floats)    => x * x: exact, and no call
+ *   in a group: if c then .. fold_seq f ne ys .. else B => let x = fold_seq f ne ys in if c then .. x .. else B, of
+ * folds and permutes that cannot fail (consumers of a group share one traversal, which no condition may stand around)
  *   two equal nodes without bodies in nested scopes => the outer one (not from within a closed body)
  * Worked example: `let g = 3 in replicate (g * 2) 0` ends as `replicate 6 0`.
  * Cost: linear in nodes after inlining, times the few rounds until nothing changes. A dead node that would have raised
@@ -48,6 +50,8 @@ typedef struct rewriter {
     size_t barrier; /* entries before it are outside of a closed body, which may not use them */
     bool changed;
     uint32_t depth;
+    bool in_group;
+    bool *hoisted; /* by node of from: stands before the condition that it was under */
 } rewriter;
 
 static void mark_live(rewriter *r) {
@@ -283,6 +287,64 @@ static bool rule(rewriter *r, const loom_node *n, const loom_node_id *ops, loom_
 }
 
 static loom_node_id emit_inline(rewriter *r, loom_body_id body, const loom_node_id *arguments);
+static loom_node_id emit_node(rewriter *r, loom_node_id id);
+
+/* ---- consumers under a condition, in a group ---- */
+
+static bool is_traversal(loom_op op) {
+    return op == LOOM_OP_SEQ_MAP || op == LOOM_OP_SEQ_FOLD || op == LOOM_OP_SEQ_PERMUTE;
+}
+
+/* Node n of the branch may stand before the condition: nothing in it can fail, and all that it is made of does too. */
+static bool may_hoist(const rewriter *r, const loom_body *branch, loom_node_id n, const bool *before) {
+    const loom_program *p = r->from;
+    const loom_node *node = &p->nodes[n];
+    if (!is_traversal((loom_op)node->op) && !loom_scope_is_harmless(p, node)) return false;
+    loom_node_id *uses;
+    uint32_t n_uses = loom_scope_uses(p, r->arena, n, &uses);
+    for (uint32_t i = 0; i < n_uses; i++)
+        if (uses[i] >= branch->first && !before[uses[i] - branch->first]) return false;
+    for (uint32_t i = 0; i < node->n_bodies; i++) {
+        const loom_body *b = loom_node_body(p, node, i);
+        for (loom_node_id m = b->first; m < b->end; m++)
+            if (!loom_scope_is_harmless(p, &p->nodes[m])) return false;
+    }
+    return true;
+}
+
+/* Of the branch, those consumers and what they are made of. */
+static void find_hoisted(const rewriter *r, loom_body_id body, bool *wanted) {
+    const loom_program *p = r->from;
+    const loom_body *b = &p->bodies[body];
+    bool *before = LOOM_NEW_ARRAY(r->arena, bool, (size_t)(b->end - b->first) + 1);
+    for (loom_node_id n = loom_scope_first(r->scope, body); n != LOOM_NONE; n = loom_scope_next(r->scope, body, n)) {
+        before[n - b->first] = may_hoist(r, b, n, before);
+        bool consumer = is_traversal((loom_op)p->nodes[n].op) && p->nodes[n].op != LOOM_OP_SEQ_MAP;
+        wanted[n] = consumer && r->live[n] && before[n - b->first];
+    }
+    for (loom_node_id n = b->end; n-- > b->first;) {
+        loom_node_id *uses;
+        uint32_t n_uses = wanted[n] ? loom_scope_uses(p, r->arena, n, &uses) : 0;
+        for (uint32_t i = 0; i < n_uses; i++)
+            if (uses[i] >= b->first) wanted[uses[i]] = true;
+    }
+}
+
+static void hoist_consumers(rewriter *r, loom_body_id body) {
+    const loom_body b = r->from->bodies[body];
+    find_hoisted(r, body, r->hoisted);
+    for (loom_node_id n = b.first; n < b.end; n++) {
+        if (!r->hoisted[n]) continue;
+        r->map[n] = emit_node(r, n);
+        r->changed = true;
+    }
+}
+
+/* A body that is emitted again, where its function is called again, begins anew. */
+static void forget_hoisted(rewriter *r, loom_body_id body) {
+    const loom_body *b = &r->from->bodies[body];
+    memset(r->hoisted + b->first, 0, (b->end - b->first) * sizeof *r->hoisted);
+}
 
 static loom_body_id emit_body(rewriter *r, loom_body_id body) {
     const loom_body b = r->from->bodies[body];
@@ -325,7 +387,14 @@ static loom_node_id emit_node(rewriter *r, loom_node_id id) {
     loom_body_id *bodies = LOOM_NEW_ARRAY(r->arena, loom_body_id, n->n_bodies + 1);
     size_t barrier = r->barrier;
     if (n->op == LOOM_OP_LIFTED) r->barrier = r->entries.count;
-    for (uint32_t i = 0; i < n->n_bodies; i++) bodies[i] = emit_body(r, r->from->body_refs[n->first_body + i]);
+    bool hoists = n->op == LOOM_OP_IF && r->in_group, around = r->in_group;
+    for (uint32_t i = 0; hoists && i < n->n_bodies; i++) hoist_consumers(r, r->from->body_refs[n->first_body + i]);
+    for (uint32_t i = 0; i < n->n_bodies; i++) {
+        r->in_group = around || (n->op == LOOM_OP_SEQ_GROUP && i == 1);
+        bodies[i] = emit_body(r, r->from->body_refs[n->first_body + i]);
+        if (hoists) forget_hoisted(r, r->from->body_refs[n->first_body + i]);
+    }
+    r->in_group = around;
     r->barrier = barrier;
     out = loom_build_node(r->to, (loom_op)n->op, n->prim, loom_copy_type(r->to, r->from, n->type), ops, n->n_operands,
                           bodies, n->n_bodies, n->aux, n->span);
@@ -338,7 +407,7 @@ static loom_node_id emit_inline(rewriter *r, loom_body_id body, const loom_node_
     const loom_body b = r->from->bodies[body];
     for (uint32_t i = 0; i < b.n_params; i++) r->map[b.first + i] = arguments[i];
     for (loom_node_id n = loom_scope_first(r->scope, body); n != LOOM_NONE; n = loom_scope_next(r->scope, body, n))
-        if (r->live[n]) r->map[n] = emit_node(r, n);
+        if (r->live[n] && !r->hoisted[n]) r->map[n] = emit_node(r, n);
     return r->map[b.result];
 }
 
@@ -379,6 +448,7 @@ static loom_program *one_round(loom_arena *arena, const loom_program *from, uint
     to->n_files = from->n_files;
     rewriter r = {.arena = arena, .from = from, .to = to, .scope = loom_scope_create(arena, from)};
     r.map = LOOM_NEW_ARRAY(arena, loom_node_id, from->n_nodes + 1);
+    r.hoisted = LOOM_NEW_ARRAY(arena, bool, from->n_nodes + 1);
     r.n_buckets = from->n_nodes * 2 + 64;
     r.buckets = LOOM_NEW_ARRAY(arena, uint32_t, r.n_buckets);
     mark_live(&r);
