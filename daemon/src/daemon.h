@@ -359,6 +359,8 @@ void loom_job_send_progress(loom_job *job);
 void loom_job_fill_progress(const loom_job *job, Wire__Progress *progress);
 void loom_job_remark(loom_job *job, const char *text);
 void loom_job_warn(loom_job *job, const char *text); /* a remark that its user is to see unasked */
+/* That something is interpreted, as the remark says. NULL: too many are. */
+Wire__Interpreted *loom_job_interprets(loom_job *job, const char *remark);
 void loom_job_destroy(loom_job *job);
 loom_job *loom_job_find(loom_daemon *d, uint64_t id);
 void loom_job_end_acknowledged(loom_job *job);

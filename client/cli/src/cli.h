@@ -54,7 +54,7 @@ LOOM_MUST_USE loom_status *cli_load(const char *const *paths, int n, loom_client
 typedef struct cli_where {
     int64_t workers, threads;
     uint64_t memory;
-    const char *connect;
+    const char *connect, *spill;
     const char *stats;
     bool insecure, quiet;
 } cli_where;
@@ -78,6 +78,15 @@ typedef struct cli_where {
          "evenly.",                                                                                                    \
          1 << 20,                                                                                                      \
          1e18},                                                                                                        \
+        {"spill",                                                                                                      \
+         0,                                                                                                            \
+         LOOM_OPT_WORD,                                                                                                \
+         &(w).spill,                                                                                                   \
+         "auto|always|never",                                                                                          \
+         "Whether a stream is written to $TMPDIR by batch of groups, where these do not all fit into memory, or read " \
+         "again for each batch; default: auto, what is seen to take less time. Of a running gridloomd: its --spill.",  \
+         0,                                                                                                            \
+         0},                                                                                                           \
         {"connect",                                                                                                    \
          0,                                                                                                            \
          LOOM_OPT_TEXT,                                                                                                \

@@ -79,6 +79,7 @@ static loom_status *open_session(const cli_where *where, bool own_cache, loom_se
                                     .workers = (int)where->workers,
                                     .threads = (int)where->threads,
                                     .memory = where->memory,
+                                    .spill = where->spill,
                                     .waiting = where->quiet ? NULL : cli_tell_waiting,
                                     .insecure = where->insecure};
     return loom_session_open(&options, session);

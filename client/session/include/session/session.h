@@ -43,6 +43,7 @@ typedef struct loom_session_options {
     int workers;         /* embedded: worker processes; 0: one */
     int threads;         /* embedded: threads of each worker; 0: all cores shared evenly among them */
     uint64_t memory; /* embedded: bytes of buffers of each worker; 0: three quarters of the machine's, shared evenly */
+    const char *spill;      /* embedded: whether streams are spilled, as gridloomd --spill; NULL: auto */
     const char *binaries;   /* folder of gridloomd, gridloom-worker, gridloom-compile; NULL: that of the running
                                executable,   or $GRIDLOOM_BIN */
     double connect_timeout; /* seconds until a daemon that does not answer is LOOM_E_UNAVAILABLE; 0: 10 */
