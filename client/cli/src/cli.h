@@ -104,6 +104,9 @@ typedef struct cli_where {
         {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress, no summary and no warnings.", 0, 0}
 /* After it: its warnings, unless --quiet. */
 void cli_warn(const cli_where *where, const loom_job_result *job);
+/* cli_warn, and a line of what was interpreted, where that took long enough to be worth it: a program that is some
+ * hundred times slower than it might be does not say so by itself. `lists`: how the other such stages are listed. */
+void cli_warn_of_program(const cli_where *where, const loom_job_result *job, const char *lists);
 /* Before the run: loom_paths_check. Where standard output is itself an output (-o /dev/stdout), what the command would
  * print there goes to standard error. */
 LOOM_MUST_USE loom_status *cli_check_paths(const loom_paths *paths);
