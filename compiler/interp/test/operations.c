@@ -342,7 +342,7 @@ LOOM_TEST(interp_generate, ranks) {
     EXPECT(&b, "[[0]]", "i64 1", "i64 1");
     EXPECT(&b, "[[], [], []]", "i64 3", "i64 0");
     EXPECT(&b, "[]", "i64 0", "i64 3");
-    EXPECT_ERROR(&b, "extent of -1", "i64 -1", "i64 3");
+    EXPECT_ERROR(&b, "an array of -1 elements", "i64 -1", "i64 3");
     done(&b);
 }
 
