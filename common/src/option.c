@@ -104,6 +104,17 @@ static loom_status *check_range(const loom_option *o, double x, const char *text
                       text, o->min, o->max);
 }
 
+/* Whether it is one of those words, which '|' separates. */
+static bool is_among(const char *words, const char *text) {
+    size_t length = strlen(text);
+    for (const char *w = words; *w;) {
+        size_t n = strcspn(w, "|");
+        if (n == length && memcmp(w, text, n) == 0) return true;
+        w += n + (w[n] == '|');
+    }
+    return false;
+}
+
 static loom_status *set_value(const loom_option *o, const char *text) {
     int64_t i;
     double x;
@@ -111,6 +122,10 @@ static loom_status *set_value(const loom_option *o, const char *text) {
     switch (o->kind) {
     case LOOM_OPT_FLAG: *(bool *)o->to = true; return NULL;
     case LOOM_OPT_TEXT: *(const char **)o->to = text; return NULL;
+    case LOOM_OPT_WORD:
+        if (!is_among(o->argument, text)) return loom_error(LOOM_E_USAGE, "'%s' is none of %s", text, o->argument);
+        *(const char **)o->to = text;
+        return NULL;
     case LOOM_OPT_INT:
         LOOM_TRY(loom_parse_int(text, &i));
         LOOM_TRY(check_range(o, (double)i, text));

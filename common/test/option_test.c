@@ -5,7 +5,7 @@ static struct {
     bool quiet;
     int64_t size;
     double epsilon;
-    const char *output;
+    const char *output, *colour;
     uint64_t memory;
     loom_option_list args;
 } got;
@@ -17,6 +17,7 @@ static loom_option options[] = {
     {"output", 'o', LOOM_OPT_TEXT, &got.output, "FILE", "Where the image goes.", 0, 0},
     {"memory", 0, LOOM_OPT_BYTES, &got.memory, "BYTES", "Memory of a worker; default what the machine has.", 1 << 20,
      1e18},
+    {"colour", 0, LOOM_OPT_WORD, &got.colour, "red|green", "Of lines; default red.", 0, 0},
     {"arg", 0, LOOM_OPT_LIST, &got.args, "NAME=VALUE", "An argument; may be given many times.", 0, 0},
     {0},
 };
@@ -43,13 +44,14 @@ LOOM_TEST(option, all_kinds) {
     const char **rest;
     int n;
     LOOM_OK(parse(ARGV("a.ms", "-q", "--size", "300", "--epsilon=1e-5", "-o", "x.fits", "--memory", "2G", "--arg",
-                       "a=1", "b.ms", "--arg=b=-2", "--", "--size"),
+                       "a=1", "b.ms", "--arg=b=-2", "--colour", "green", "--", "--size"),
                   &rest, &n));
     LOOM_CHECK(got.quiet);
     LOOM_CHECK_EQ_INT(got.size, 300);
     LOOM_CHECK_NEAR(got.epsilon, 1e-5, 0);
     LOOM_CHECK_STR(got.output, "x.fits");
     LOOM_CHECK_EQ_INT(got.memory, (int64_t)2 << 30);
+    LOOM_CHECK_STR(got.colour, "green");
     LOOM_CHECK_EQ_INT(got.args.count, 2);
     LOOM_CHECK_STR(got.args.at[0], "a=1");
     LOOM_CHECK_STR(got.args.at[1], "b=-2");
@@ -81,6 +83,10 @@ LOOM_TEST(option, errors_name_option_expectation_and_finding) {
     check_error(ARGV("--epsilon", "0"), "0 is not between 1e-12 and 0.1");
     check_error(ARGV("--memory", "2 apples"), "not a number of bytes");
     check_error(ARGV("--memory", "3"), "3 is not between 1048576 and 1000000000000000000");
+    check_error(ARGV("--colour", "blue"), "'blue' is none of red|green; in option --colour red|green");
+    check_error(ARGV("--colour", "gree"), "'gree' is none of");
+    check_error(ARGV("--colour", ""), "'' is none of");
+    check_error(ARGV("--colour", "red|green"), "is none of");
     check_error(ARGV("--size"), "--size needs a value: --size N");
     check_error(ARGV("--quiet=yes"), "--quiet takes no value");
     check_error(ARGV("--siez", "3"), "unknown option --siez; hint: did you mean --size?");

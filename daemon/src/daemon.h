@@ -123,6 +123,7 @@ typedef struct loom_job_plan {
     uint32_t class;
     char *target;
     bool ready, interpret;
+    Wire__Interpreted *slow; /* its job's, of this stage; NULL: it is compiled, or warned of */
     char *plan, *object;
     size_t plan_length, object_length;
     loom_hash request; /* of what was asked of the compiler */
@@ -277,22 +278,31 @@ struct loom_job {
     const Wire__Stream **streams; /* by parameter, or NULL */
     loom_job_stage *stages;
     loom_list tasks;
-    loom_list remarks;  /* char * */
-    loom_list warnings; /* char *: those of the remarks that its user is to see unasked */
-    loom_list times;    /* Wire__Time in arena, summed by label */
-    uint64_t peak;      /* bytes that a run has had out at a time, at most */
+    loom_list remarks;     /* char * */
+    loom_list warnings;    /* char *: those of the remarks that its user is to see unasked */
+    loom_list times;       /* Wire__Time in arena, summed by label */
+    loom_list interpreted; /* Wire__Interpreted in arena: the remarks of what is, with seconds of workers */
+    uint64_t peak;         /* bytes that a run has had out at a time, at most */
     bool end_sent;
     int deaths; /* of workers, one after the other, since anything of it was last finished */
     double last_death;
 };
 
+/* Whether streams are written out by batch (spilling.c). */
+typedef enum loom_spill_policy {
+    LOOM_SPILL_AUTO,   /* where, by what is seen while it goes on, that takes less time than to traverse them again */
+    LOOM_SPILL_ALWAYS, /* whatever it takes: where there is something to be saved, and room */
+    LOOM_SPILL_NEVER,
+} loom_spill_policy;
+
 typedef struct loom_daemon_options {
     const char *listen, *store;
-    const char *binaries;       /* folder of gridloom-compile */
-    const char *cache;          /* of object code; NULL: in the store */
-    const char *spool;          /* preferred folder for objects, or NULL: the store's alone */
-    double handover;            /* seconds between hand-overs of a worker; 0: LOOM_HANDOVER_SECONDS */
-    int64_t parent;             /* embedded: ends with this process; 0: none */
+    const char *binaries; /* folder of gridloom-compile */
+    const char *cache;    /* of object code; NULL: in the store */
+    const char *spool;    /* preferred folder for objects, or NULL: the store's alone */
+    double handover;      /* seconds between hand-overs of a worker; 0: LOOM_HANDOVER_SECONDS */
+    int64_t parent;       /* embedded: ends with this process; 0: none */
+    loom_spill_policy spill;
     const char *const *scratch; /* folders to remove when that process has died without doing so */
     size_t n_scratch;
     bool insecure;
@@ -361,6 +371,8 @@ void loom_job_send_progress(loom_job *job);
 void loom_job_fill_progress(const loom_job *job, Wire__Progress *progress);
 void loom_job_remark(loom_job *job, const char *text);
 void loom_job_warn(loom_job *job, const char *text); /* a remark that its user is to see unasked */
+/* That something is interpreted, as the remark says. NULL: too many are. */
+Wire__Interpreted *loom_job_interprets(loom_job *job, const char *remark);
 void loom_job_destroy(loom_job *job);
 loom_job *loom_job_find(loom_daemon *d, uint64_t id);
 void loom_job_end_acknowledged(loom_job *job);
@@ -417,7 +429,7 @@ bool loom_stage_spills(const loom_job_stage *stage);
 LOOM_MUST_USE loom_status *loom_spill_is_wanted(const loom_job_stage *stage, bool *wanted);
 /* The stage is done without a spill: its readers traverse the stream. */
 void loom_spill_give_up(loom_job_stage *stage, const char *why);
-/* Gives up where what there is of the spill tells that it costs more than it saves. */
+/* Gives up where what there is of the spill tells that it costs more than it saves, or takes too much of the disk. */
 void loom_spill_judge(loom_job_stage *stage);
 void loom_spill_finish(loom_job_stage *stage); /* all blocks are in its pieces: they are the slot's spill */
 /* The spill whose batch the stage reads; NULL: it reads its streams. */

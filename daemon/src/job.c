@@ -45,6 +45,19 @@ void loom_job_warn(loom_job *job, const char *text) {
     add_once(&job->warnings, text);
 }
 
+Wire__Interpreted *loom_job_interprets(loom_job *job, const char *remark) {
+    for (size_t i = 0; i < job->interpreted.n; i++) {
+        Wire__Interpreted *known = job->interpreted.at[i];
+        if (strncmp(known->why, remark, LOOM_MAX_REMARK_BYTES) == 0) return known;
+    }
+    if (job->interpreted.n >= LOOM_MAX_REMARKS) return NULL;
+    Wire__Interpreted *made = LOOM_NEW(job->arena, Wire__Interpreted);
+    wire__interpreted__init(made);
+    made->why = loom_arena_printf(job->arena, "%.*s", LOOM_MAX_REMARK_BYTES, remark);
+    loom_list_add(&job->interpreted, made);
+    return made;
+}
+
 /* ---- submission ---- */
 
 static loom_status *check_submission(const Wire__Submit *s) {
@@ -376,6 +389,8 @@ static void fill_statistics(const loom_job *job, Wire__JobEnd *end) {
     end->times = (Wire__Time **)job->times.at;
     end->n_remarks = job->remarks.n;
     end->remarks = (char **)job->remarks.at;
+    end->n_interpreted = job->interpreted.n;
+    end->interpreted = (Wire__Interpreted **)job->interpreted.at;
     end->n_warnings = job->warnings.n;
     end->warnings = (char **)job->warnings.at;
 }
@@ -408,7 +423,7 @@ static loom_status *try_end(const loom_job *job, const loom_status *status, bool
         end.result = &object;
     }
     fill_statistics(job, &end);
-    if (!statistics) end.n_times = end.n_remarks = end.n_warnings = 0;
+    if (!statistics) end.n_times = end.n_remarks = end.n_warnings = end.n_interpreted = 0;
     Wire__Message message = WIRE__MESSAGE__INIT;
     message.body_case = WIRE__MESSAGE__BODY_JOB_END;
     message.job_end = &end;
@@ -544,6 +559,7 @@ void loom_job_destroy(loom_job *job) {
     for (size_t i = 0; job->slots && i < n_slots; i++) loom_held_object_unref(job->slots[i]);
     free_texts(&job->remarks);
     free_texts(&job->warnings);
+    loom_list_free(&job->interpreted);
     loom_list_free(&job->times);
     loom_list_free(&job->tasks);
     free(job->stages);

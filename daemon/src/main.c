@@ -5,6 +5,7 @@
 #include "daemon.h"
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Folder of this executable: its companions are installed beside it. */
@@ -31,9 +32,15 @@ static const loom_command_text text = {
                 "  gridloom status --connect ipc:///run/gridloom/control\n",
 };
 
+static loom_spill_policy spill_policy(const char *word) {
+    if (strcmp(word, "always") == 0) return LOOM_SPILL_ALWAYS;
+    return strcmp(word, "never") == 0 ? LOOM_SPILL_NEVER : LOOM_SPILL_AUTO;
+}
+
 static loom_status *run(int argc, char **argv) {
     loom_daemon_options o = {0};
     loom_option_list scratch = {0};
+    const char *spill = "auto";
     loom_option options[] = {
         {"listen", 0, LOOM_OPT_TEXT, &o.listen, "ENDPOINT", "Where to listen: ipc://PATH.", 0, 0},
         {"store", 0, LOOM_OPT_TEXT, &o.store, "FOLDER",
@@ -48,6 +55,12 @@ static loom_status *run(int argc, char **argv) {
         {"handover", 0, LOOM_OPT_REAL, &o.handover, "SECONDS",
          "Workers hand over what they have folded about this often, so that a death costs no more. Default: 60.", 0.01,
          1e6},
+        {"spill", 0, LOOM_OPT_WORD, &spill, "auto|always|never",
+         "Of groups that do not all fit into memory: whether the stream is written to the store once, by batch of "
+         "groups, "
+         "or read again for each batch. auto: written where that is seen to take less time; always: however long it "
+         "takes, but for want of room. Default: auto.",
+         0, 0},
         {"insecure", 0, LOOM_OPT_FLAG, &o.insecure, NULL, "Allow tcp:// endpoints, to which anybody may connect.", 0,
          0},
         {"parent", 0, LOOM_OPT_INT, &o.parent, "PID", "End with this process, which must be the parent.", 0, 4194304},
@@ -65,6 +78,7 @@ static loom_status *run(int argc, char **argv) {
     char *folder = NULL;
     LOOM_TRY(own_folder(&folder));
     o.binaries = folder;
+    o.spill = spill_policy(spill);
     o.scratch = scratch.at;
     o.n_scratch = scratch.count;
     loom_status *status = loom_daemon_run(&o);

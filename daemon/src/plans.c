@@ -218,6 +218,7 @@ static void on_stage(void *user, loom_status *error, const void *bytes, size_t l
     if (!error) {
         take_plan(plan, reply);
         for (uint32_t i = 0; i < reply->n_remarks; i++) loom_job_remark(job, reply->remarks[i]);
+        if (reply->interpret && reply->n_remarks) plan->slow = loom_job_interprets(job, reply->remarks[0]);
     } else if (loom_compile_steps_down(error, job->debug)) {
         char *why = loom_status_text(error);
         char *remark = loom_xprintf("%s: interpreted, because it could not be compiled: %s",
@@ -324,6 +325,7 @@ static bool take_spare(loom_job_plan *plan) {
         loom_job_plan *old = spare->at[i];
         if (!old->ready || memcmp(&old->request, &plan->request, sizeof old->request) != 0) continue;
         plan->interpret = old->interpret;
+        plan->slow = old->slow;
         plan->plan = old->plan;
         plan->object = old->object;
         plan->plan_length = old->plan_length;
@@ -409,7 +411,10 @@ loom_job_plan *loom_plan_for(loom_job_stage *stage, uint32_t class, const loom_w
     loom_list_add(&stage->plans, plan);
     loom_status *status = check_whole(stage);
     if (!status && never_compiled(stage)) {
+        const loom_graph *graph = stage->job->graph;
         plan->ready = plan->interpret = true;
+        if (stage->graph->kind == LOOM_STAGE_WHOLE && graph->n_remarks)
+            plan->slow = loom_job_interprets(stage->job, graph->remarks[0]);
         return plan;
     }
     if (!status) status = request_stage(plan);

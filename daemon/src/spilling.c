@@ -34,7 +34,7 @@ static loom_status *traversals_saved(const loom_job_stage *stage, double *saves)
 loom_status *loom_spill_is_wanted(const loom_job_stage *stage, bool *wanted) {
     double saves;
     LOOM_TRY(traversals_saved(stage, &saves));
-    *wanted = saves > 0;
+    *wanted = saves > 0 && stage->job->daemon->options.spill != LOOM_SPILL_NEVER;
     return NULL;
 }
 
@@ -91,22 +91,30 @@ static bool is_room_for(const loom_daemon *d, double bytes) {
 }
 
 /* To go on costs what is left to be read and written, then reading what was written; to stop, all traversals. */
+static bool is_dearer(const loom_job_stage *stage, const spill_costs *costs, double saves) {
+    spill_costs c = *costs;
+    if (c.reading <= 0) return false; /* nothing is known of it */
+    double all = (double)stage->blocks->n_elements;
+    double left = 1 - c.read / all, copies = c.written / c.read;
+    double on = left * (c.reading + c.writing) + copies * c.reading, stop = (saves + 1) * c.reading;
+    loom_log(LOOM_LOG_DEBUG, "job %" PRIu64 ": spilled %.0f of %.0f elements %.2f times: %.3g s to go on, %.3g to stop",
+             stage->job->id, c.read, all, copies, on * all, stop * all);
+    return on > stop;
+}
+
 void loom_spill_judge(loom_job_stage *stage) {
     double saves, all = (double)stage->blocks->n_elements;
     spill_costs c = costs_of(stage);
-    if (c.read <= 0 || c.reading <= 0 || stage->state != LOOM_STAGE_RUNNING) return;
+    if (c.read <= 0 || stage->state != LOOM_STAGE_RUNNING) return;
     loom_status *status = traversals_saved(stage, &saves);
     if (status) {
         loom_job_fail(stage->job, status);
         return;
     }
-    double left = 1 - c.read / all, copies = c.written / c.read;
-    double on = left * (c.reading + c.writing) + copies * c.reading, stop = (saves + 1) * c.reading;
-    loom_log(LOOM_LOG_DEBUG, "job %" PRIu64 ": spilled %.0f of %.0f elements %.2f times: %.3g s to go on, %.3g to stop",
-             stage->job->id, c.read, all, copies, on * all, stop * all);
-    if (on > stop) {
+    const loom_daemon *d = stage->job->daemon;
+    if (is_dearer(stage, &c, saves) && d->options.spill == LOOM_SPILL_AUTO) {
         loom_spill_give_up(stage, "it costs more than it saves");
-    } else if (!is_room_for(stage->job->daemon, c.bytes / c.read * (all - c.read))) {
+    } else if (!is_room_for(d, c.bytes / c.read * (all - c.read))) {
         loom_spill_give_up(stage, "it would take more than half of the room on the disk");
     }
 }

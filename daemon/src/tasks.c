@@ -573,6 +573,7 @@ static void add_times(loom_job *job, const Wire__TaskDone *done) {
 
 static void add_seconds(loom_task *task, const Wire__TaskDone *done) {
     loom_job_stage *stage = task->stage;
+    if (task->plan->slow) task->plan->slow->seconds += done->compute;
     if (task->seat) {
         task->seat->compute += done->compute;
         task->seat->handover += done->handover;

@@ -209,20 +209,64 @@ LOOM_TEST(spills, what_was_written_is_the_slots) {
 }
 
 LOOM_TEST(spills, it_is_given_up_where_it_costs_more_than_it_saves) {
-    for (uint64_t times = 2; times <= 4; times += 2) {
+    static const struct {
+        loom_spill_policy policy;
+        uint64_t times;
+        bool given_up;
+    } cases[] = {{LOOM_SPILL_AUTO, 2, false}, {LOOM_SPILL_AUTO, 4, true}, {LOOM_SPILL_ALWAYS, 4, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t times = cases[i].times;
         bench *b = create(2); /* 3 traversals instead of it */
+        b->d.options.spill = cases[i].policy;
         run_to_deltas(b);
         loom_task *task = next_delta(b);
         answer a;
         said s[2 * BENCH_RUNS];
         answer_spilled(b, &a, s, task, times);
         loom_task_done(&b->d, task->worker, &a.done);
-        if (times == 4) {
+        if (cases[i].given_up) {
             check_given_up(b);
         } else {
             LOOM_CHECK_EQ_INT(b->stage->state, LOOM_STAGE_RUNNING);
         }
         LOOM_CHECK(!spill_of(b) || !spill_of(b)->made);
+        bench_destroy(b);
+    }
+}
+
+LOOM_TEST(spills, it_is_given_up_where_the_disk_has_no_room_whatever_is_said) {
+    bench *b = create(10);
+    b->d.options.spill = LOOM_SPILL_ALWAYS;
+    run_to_deltas(b);
+    loom_task *task = next_delta(b);
+    answer a;
+    said s[2 * BENCH_RUNS];
+    answer_spilled(b, &a, s, task, 1);
+    loom_task_done(&b->d, task->worker, &a.done);
+    LOOM_CHECK_EQ_INT(b->stage->state, LOOM_STAGE_RUNNING);
+    loom_piece *piece = b->stage->outputs[0].pieces.at[0];
+    piece->object->bytes = UINT64_MAX / 2;
+    loom_spill_judge(b->stage);
+    check_given_up(b);
+    bench_destroy(b);
+}
+
+LOOM_TEST(spills, whether_it_is_wanted) {
+    static const struct {
+        double saves;
+        loom_spill_policy policy;
+        bool wanted;
+    } cases[] = {{10, LOOM_SPILL_AUTO, true},
+                 {10, LOOM_SPILL_ALWAYS, true},
+                 {10, LOOM_SPILL_NEVER, false},
+                 {0, LOOM_SPILL_AUTO, false},
+                 {0, LOOM_SPILL_ALWAYS, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bench *b = create(cases[i].saves);
+        b->d.options.spill = cases[i].policy;
+        bool wanted = !cases[i].wanted;
+        LOOM_OK(loom_spill_is_wanted(b->stage, &wanted));
+        LOOM_CHECK_EQ_INT(wanted, cases[i].wanted);
         bench_destroy(b);
     }
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What is not compiled says so, with the rule and the line of the program: in `run --remarks`, in the statistics, and where it
-does not depend on the data in `explain` too."""
-# timeout: 120
+does not depend on the data in `explain` too. Where that took long, `run` and `bench` say it unasked, in one line."""
+# timeout: 240
 import json
 import os
 import re
@@ -94,13 +94,47 @@ def check_not_compiled():
             print("a compiler that is killed: %d times, exit %d: %s" % (killed, p.returncode, p.stderr))
 
 
+LONG = 300000  # turns of a loop for each element: about a second for all
+NOTED = [  # name, program, the note where elements turn so often
+    ("a fold", """entry main (turns: i64) (s: seq i64) : []i64 =
+  fold_seq (++) [] (map_seq (\\k -> [loop a = k for i < turns do a ^ (i + k)]) s)""",
+     r"traversal 0: fold_seq \(p\.weft:2\): interpreted: an operator whose result may differ in shape.*"),
+    ("a whole program", """entry main (turns: i64) (s: seq i64) : i64 =
+  chain_seq 0 (\\a x -> loop b = a for i < turns do b ^ (i + x)) s""",
+     r"interpreted by one worker: p\.weft:2: chain_seq: a stream that is folded in its order.*"),
+    ("two stages", """entry main (turns: i64) (s: seq i64) : []i64 =
+  let a = fold_seq (++) [] (map_seq (\\k -> [k]) s)
+  in fold_seq (++) [] (map_seq (\\k -> [loop b = k + length a for i < turns do b ^ (i + k)]) s)""",
+     r"traversal 1: fold_seq \(p\.weft:3\): interpreted: an operator .*with 1 more, see (run )?--remarks"),
+    ("a compiled program", """entry main (turns: i64) (s: seq i64) : i64 =
+  fold_seq (+) 0 (map_seq (\\k -> loop a = k for i < turns do a ^ (i + k)) s)""", None),
+]
+
+
+def check_noted(name, program, note):
+    with open(os.path.join(TMP, "p.weft"), "w") as f:
+        f.write(program + "\n")
+    for command, turns, more, told in [("run", LONG, [], True), ("run", LONG, ["--quiet"], False), ("run", LONG, ["--remarks"], False),
+                                       ("run", 1, [], False), ("eval", LONG, [], False), ("bench", LONG, ["--runs", "1"], True)]:
+        p = gridloom(command, "p.weft", "--arg", "turns=%d" % turns, "--stream", "s=some.npy", *more, *(["-o", "o.npy"] if "[]i64 =" in program and command != "bench" else []))
+        lines = [line for line in p.stderr.splitlines() if not line.startswith("remark: ")]
+        right = not lines
+        if told and note:
+            right = len(lines) == 1 and re.fullmatch(r"note: " + note + r"\)", lines[0]) and re.search(r"\([0-9.e+]+ s in the interpreter", lines[0])
+        if p.returncode or not right:
+            failed.append(name)
+            print("%s: %s, %d turns, %s: exits with %d and says %s" % (name, command, turns, more, p.returncode, p.stderr.strip()))
+
+
 def main():
     shutil.rmtree(TMP, ignore_errors=True)
     os.makedirs(TMP)
-    for name, x in [("i", np.arange(8)), ("r", np.arange(6.)), ("n", np.array([1, 2, 3])), ("three", np.arange(3))]:
+    for name, x in [("i", np.arange(8)), ("r", np.arange(6.)), ("n", np.array([1, 2, 3])), ("three", np.arange(3)), ("some", np.arange(100))]:
         np.save(os.path.join(TMP, name), x)
     for case in CASES:
         check(*case)
+    for case in NOTED:
+        check_noted(*case)
     check_not_compiled()
     shutil.rmtree(TMP)
     print("failed: " + ", ".join(failed) if failed else "ok")

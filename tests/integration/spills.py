@@ -2,10 +2,11 @@
 """A stream of which groups go by batches is written out by batch, where that is worth it: the result is that of all groups resident,
 by independent sums, with one worker and two, where a worker is killed while it writes and while it reads, where elements are arrays of
 different lengths, where rows come in segments of different shapes with constants of their own; where elements are for too many batches
-it is given up; an error names the element by its place in the stream. Each is seen to have happened."""
+it is given up; an error names the element by its place in the stream. Each is seen to have happened. How the result is made, and not
+whether that is worth it, is looked at with --spill always: what is decided by time is another thing on a machine that does much else."""
 # timeout: 400
 # sanitize: asan tsan
-import json, os, subprocess, sys
+import json, os, re, subprocess, sys
 import numpy as np
 from astropy.io import fits
 
@@ -16,6 +17,7 @@ import ms_files
 TMP = os.path.join(os.environ["LOOM_TMP"], "spills")
 os.makedirs(TMP, exist_ok=True)
 N, GROUPS, CELLS = 400000, 200, 160000
+ALWAYS = ("--spill", "always")
 MEMORY = ("--memory", "64MiB")  # 1.28 MB a group: 26 of 200 fit beside what is in flight
 # Finding the keys takes longer than writing the element, so that to write it is worth it, however fast the disk; each is in two groups.
 PROGRAM = """
@@ -107,11 +109,52 @@ def is_spilled(said, out):
 
 
 def by_one_worker():
-    is_spilled(check(start("p", "one", *MEMORY), "one"), "one")
+    is_spilled(check(start("p", "one", *ALWAYS, *MEMORY), "one"), "one")
 
 
 def by_two_workers():
-    is_spilled(check(start("p", "two", *MEMORY, "--workers", "2", "--threads", "1"), "two"), "two")
+    is_spilled(check(start("p", "two", *ALWAYS, *MEMORY, "--workers", "2", "--threads", "1"), "two"), "two")
+
+
+def by_what_it_takes():
+    """To find the keys takes much longer than to write elements, which the disk may hold up all the same: what was seen decides."""
+    said = check(start("p", "auto", *MEMORY), "auto")
+    seen = [(float(on), float(stop)) for on, stop in re.findall(r"times: (\S+) s to go on, (\S+) to stop", said)]
+    if not seen:
+        raise Failed("nothing was judged")
+    if any(on > 1.02 * stop for on, stop in seen[:-1]):  # numbers are rounded
+        raise Failed("it went on though it cost more: %s" % seen)
+    if "not spilled" not in said:
+        if seen[-1][0] > 1.02 * seen[-1][1]:
+            raise Failed("it was not given up though it cost more: %s" % seen)
+        is_spilled(said, "auto")
+    else:
+        expect(said, "not spilled: it costs more than it saves")
+        if not seen[-1][0] > 0.98 * seen[-1][1]:
+            raise Failed("it was given up though it cost less: %s" % seen)
+
+
+def never():
+    """Not even begun, whatever that would save; the same for every command that starts a daemon, and of a daemon that is there."""
+    said = check(start("p", "never", *MEMORY, "--spill", "never"), "never")
+    with Daemon(TMP, *MEMORY, options=("--spill", "never")) as d:
+        check(start("p", "never", *ALWAYS, "--connect", d.endpoint, turns=3), "never")  # its own --spill counts
+        said += d.said()
+    if "spilled" in said:
+        raise Failed("it was spilled")
+    if not stats("never")["elements"] > 5 * N:
+        raise Failed("%d elements were read, of %d" % (stats("never")["elements"], N))
+
+
+def always_though_it_costs_more():
+    """Every element in every group of four batches."""
+    groups = 80
+    said = end(start("dense", "always", *ALWAYS, *MEMORY, turns=3, groups=groups))
+    if "not spilled" in said:
+        raise Failed("it was given up")
+    expect(said, "elements 4.00 times")
+    if not np.array_equal(np.load(path("always.npy")), rows[:, 2].sum() * np.arange(1, groups + 1)):
+        raise Failed("a wrong result")
 
 
 def all_resident():
@@ -130,7 +173,7 @@ def elements_of_all_batches():
 
 
 def killed(stage, name):
-    with Daemon(TMP, *MEMORY) as d:
+    with Daemon(TMP, *MEMORY, options=ALWAYS) as d:
         p = start("p", name, "--connect", d.endpoint, turns=3000)
         try:
             wait_for(stage, lambda: any(stage in j["stage"] and j["blocks_done"] > 3 for j in d.jobs()))
@@ -160,7 +203,7 @@ def an_error_has_its_place():
     bad[[N // 2, N // 2 + 7, N - 1], 0] = [150, 3, 3]
     bad[[N // 2, N // 2 + 7, N - 1], 2] = 3
     np.save(path("bad.npy"), bad)
-    said = end(start("broken", "broken", *MEMORY, stream="bad.npy"), 65)
+    said = end(start("broken", "broken", *ALWAYS, *MEMORY, stream="bad.npy"), 65)
     expect(said, "reads the whole stream, to find the least error")
     expect(said, "broken.weft:7:27: index %d is outside an array of length %d" % (bad[N // 2 + 7, 1] + CELLS, CELLS))
     expect(said, "at element %d of the stream" % (N // 2 + 7))
@@ -174,7 +217,7 @@ def elements_of_different_lengths():
         np.save(path(name + ".npy"), column)
     p = subprocess.Popen([exe("gridloom"), "run", path("ragged.weft"), "--arg", "n=%d" % GROUPS, "--arg", "cells=%d" % CELLS, "--stream",
                           "s.k=" + path("k.npy"), "--stream", "s.x=%s,%s" % (path("x.npy"), path("lengths.npy")), "--block", "512",
-                          "-o", path("ragged_out.npy"), "--stats", path("ragged.json"), "--memory", "48MiB"],
+                          "-o", path("ragged_out.npy"), "--stats", path("ragged.json"), "--memory", "48MiB", *ALWAYS],
                          stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug"))
     said = end(p)
     expect(said, "elements 1.")
@@ -193,7 +236,7 @@ def segments_with_constants():
     ms_files.write(path("w.ms"), windows, [[9, 12], [9, 10, 11, 12]], [(0, 0), (1, 1), (2, 0)], [("f", 1.0, -0.5)],
                    [(i // 500 % 3, 0) for i in range(12000)])
     images = []
-    for name, more in (("whole", ()), ("batches", ("--memory", "96MiB"))):
+    for name, more in (("whole", ()), ("batches", ("--memory", "96MiB", *ALWAYS))):
         p = subprocess.Popen([exe("gridloom"), "image", path("w.ms"), "--size", "1500", "--scale", "60asec", "--epsilon", "1e-4", "-o",
                               path(name + ".fits"), *more],
                              stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug"))
@@ -214,13 +257,13 @@ def given_up_while_blocks_are_served():
     ms_files.write(path("wide.ms"), [(np.linspace(1e8, 1e9, 24), np.full(24, 4e7))], [[9, 12]], [(0, 0)], [("f", 1.0, -0.5)],
                    [(0, 0)] * 9000)
     p = subprocess.Popen([exe("gridloom"), "image", path("wide.ms"), "--size", "700", "--scale", "28asec", "--epsilon", "1e-4", "-o",
-                          path("wide.fits"), "--memory", "32MiB", "--workers", "2", "--threads", "1", "--block", "512"],
+                          path("wide.fits"), "--memory", "32MiB", "--workers", "2", "--threads", "1", "--block", "512", *ALWAYS],
                          stderr=subprocess.PIPE, text=True, env=dict(os.environ, TMPDIR=TMP, GRIDLOOM_LOG="debug"))
     expect(end(p), "not spilled: elements written once for each of their batches take")
 
 
-tests = [by_one_worker, by_two_workers, all_resident, given_up_while_blocks_are_served,
+tests = [by_one_worker, by_two_workers, by_what_it_takes, never, all_resident, given_up_while_blocks_are_served,
          a_worker_is_killed_that_writes, a_worker_is_killed_that_reads, an_error_has_its_place]
 if "tsan" not in os.environ["GRIDLOOM_BIN"]:  # these take minutes there, and have no threads of their own
-    tests += [elements_of_all_batches, elements_of_different_lengths, segments_with_constants]
+    tests += [elements_of_all_batches, always_though_it_costs_more, elements_of_different_lengths, segments_with_constants]
 run_all(tests)

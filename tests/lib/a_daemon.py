@@ -34,17 +34,18 @@ def expect(said, text):
 
 
 class Daemon:
-    """With one worker, started with options `more`; what they say, down to details, is said()."""
+    """With one worker, started with options `more`, the daemon with `options`; what they say, down to details, is said()."""
 
-    def __init__(self, folder, *more):
+    def __init__(self, folder, *more, options=()):
         self.folder = folder
         self.more = more
+        self.options = options
 
     def __enter__(self):
         self.endpoint = "ipc://" + os.path.join(self.folder, "control")
         self.log = open(os.path.join(self.folder, "log"), "w+")
         self.started = []
-        self.spawn("gridloomd", "--listen", self.endpoint, "--store", os.path.join(self.folder, "store"))
+        self.spawn("gridloomd", "--listen", self.endpoint, "--store", os.path.join(self.folder, "store"), *self.options)
         wait_for("the daemon", lambda: ask("status", self.endpoint) is not None)
         self.worker(*self.more)
         return self

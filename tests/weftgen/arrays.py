@@ -33,6 +33,10 @@ class Arrays:
             leaf = leaf.element
         if leaf.scalar and leaf.name in COMPLEX:
             rules.append((5, self.a_fft))
+        if e == self.foreign:
+            rules.append((12, self.f_dft))
+        if any(d[2] == e for d in self.sized):
+            rules.append((8, self.f_sized))
         return rules
 
     def sources(self, c, dim):

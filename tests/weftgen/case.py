@@ -10,6 +10,23 @@ from .terms import A, NP, S, SCALARS, Seq, T, R, data
 TOLERANCE, SINGLE_TOLERANCE = 1e-5, 2e-4  # sums may be made in another order: of 32-bit numbers, by more
 
 
+def error_of(said):
+    """Place and code of the error of a program, ("2:17", "W1001"); either is None where it is not told."""
+    found = re.search(r"^error: (?:\S*p\.weft:(\d+:\d+): )?.*?(?:\[(W\d+)\])?$", said, re.M)
+    return found.groups() if found else (None, None)
+
+
+def differ(evaluated, ran):
+    """None, or what is wrong with the error of a run where eval fails too. Which of a program's errors is met first is nobody's to say,
+    so they may be of different places; but what may go wrong at a place is one thing, and each has a code."""
+    (at, code), (ran_at, ran_code) = error_of(evaluated), error_of(ran)
+    if code and not ran_code:
+        return "the error has no code: " + ran[-300:]
+    if at and at == ran_at and code != ran_code:
+        return "error %s in place of %s: %s" % (ran_code, code, ran[-300:])
+    return None
+
+
 class Case:
     """inputs: name of a parameter or stream -> {leaf: values, or (values, lengths)}. forces: choices in place of the compiler, as `run
     --force` takes them; each is run once, beside what the compiler chooses for each block length."""
@@ -54,6 +71,7 @@ class Case:
         self.want = None
         counts = os.path.join(farm.folder, "want.work.json")
         code, said = farm.call(["eval"] + inputs + words + ["--count-work", counts])
+        self.failed = said
         if code not in (0, 65):
             return "eval exits %d: %s" % (code, said[-300:])
         if re.search(r"p\.weft:\d+:\d+: error", said):
@@ -110,7 +128,7 @@ class Case:
         if given_up:
             return "the compiler gives up: " + given_up[0]
         if self.want is None:
-            return None
+            return differ(self.failed, said) if code else None
         if code:
             return "run fails where eval does not: %s" % said[-300:]
         for path, want in zip(paths, self.want):
@@ -118,7 +136,7 @@ class Case:
                 single = w.dtype in (np.float32, np.complex64)
                 # What a transform makes of NaN and infinities depends on how it is done.
                 tolerance = 0 if self.exact else SINGLE_TOLERANCE if single else TOLERANCE
-                why = difference(w, g, tolerance, loose="fft" in self.text)
+                why = difference(w, g, tolerance, loose="fft" in self.text or "dft" in self.text)
                 if why:
                     return "wrong: block %d%s, %s: %s" % (block, ", " + force if force else "", os.path.basename(path), why)
         return None

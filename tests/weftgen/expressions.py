@@ -10,7 +10,7 @@ from .forms import Forms
 
 
 # Rules that need a type or a place which is seldom there, or choose among many functions.
-RARE = ["a_fft", "a_sort", "a_stencil_2d", "a_transpose", "a_unflatten", "a_unflatten_3d", "a_zip", "f_all_of", "f_extent", "f_permute_3d", "f_range", "f_rare",
+RARE = ["a_fft", "a_sort", "a_stencil_2d", "a_transpose", "a_unflatten", "a_unflatten_3d", "a_zip", "f_all_of", "f_dft", "f_sized", "f_extent", "f_permute_3d", "f_range", "f_rare",
         "f_stencil_3d", "f_update_column", "r_call", "s_any", "s_complex", "s_float", "s_function", "s_test"]
 
 
@@ -42,6 +42,7 @@ class Gen(Arrays, Forms):
     def __init__(self, r, dims, palette, risky=False, irregular=False):
         self.r, self.dims, self.palette, self.risky, self.irregular = r, dims, palette, risky, irregular
         self.count, self.budget, self.defs, self.likes = 0, 60, [], {}
+        self.sized, self.foreign = [], S(r.choice([p for p in palette if p in COMPLEX] or COMPLEX))
 
     def liking(self, rule):
         """Each program uses a few rules wherever it can: so what is rare occurs often enough, and together with itself."""

@@ -175,6 +175,18 @@ class Forms:
         flat = E(A("%s * %s" % (t.dim, t.element.dim), t.element.element), "(flatten ", self.expr(t, c.down()), ")")
         return E(t, "(unflatten ", flat, " : %s)" % t.text)
 
+    def f_dft(self, t, c):
+        """A function that the system has: eval goes by what the program says of it."""
+        return None if c.exact else E(t, "(dft ", self.expr(t, c.ex()), ")")
+
+    def f_sized(self, t, c):
+        """A def whose types have size parameters, of arrays of whatever length."""
+        fitting = [d for d in self.sized if d[2] == t.element]
+        if not fitting:
+            return None
+        name, (first, second), _ = self.r.choice(fitting)
+        return E(t, "(%s " % name, self.expr(A(t.dim, first), c.ex()), " ", self.expr(A(self.dim(), second), c.ex()), ")")
+
     def f_iterate(self, t, c):
         """A function of functions: the given one a few times."""
         x = self.name()

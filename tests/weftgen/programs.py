@@ -1,6 +1,13 @@
 """Whole programs: parameters, streams, consumers of streams, results."""
+import re
 from .expressions import Ctx, Gen
-from .terms import A, BOOL, COMPLEX, E, I64, R, SCALARS, Seq, T
+from .terms import A, BOOL, COMPLEX, E, I64, PART, R, SCALARS, Seq, T
+
+
+# What the system has under this name, in words of the language.
+FOREIGN = """foreign def dft [n] (xs: [n]%(t)s) : [n]%(t)s =
+  generate n (\\k -> fold (+) 0 (imap (\\i x -> x * cis (-2 * pi * %(part)s (i * k %% n) / %(part)s n)) xs))
+"""
 
 
 class Program:
@@ -9,12 +16,16 @@ class Program:
         self.params, self.streams, self.defs, self.lets, self.outs, self.sizes = params, streams, defs, lets, outs, sizes
         self.consts, self.ranges, self.exact = set(), {}, False
         self.lifted = []  # declarations of versions, which are among `defs`
+        self.foreign, self.rising = None, []  # the type of a transform that the system has; leaves of streams whose values rise, mostly
 
     def result(self):
         return self.outs[0].type if len(self.outs) == 1 else T(*[o.type for o in self.outs])
 
     def text(self):
-        return "".join("def %s = %s\n" % (head, body.text()) for head, body in self.defs) + "".join(d + "\n" for d in self.lifted) + self.entry()
+        text = "".join("def %s = %s\n" % (head, body.text()) for head, body in self.defs) + "".join(d + "\n" for d in self.lifted) + self.entry()
+        if not re.search(r"\bdft\b", text):
+            return text
+        return FOREIGN % {"t": self.foreign.text, "part": PART[self.foreign.text]} + text
 
     def entry(self):
         params = "".join(" (%s: %s)" % (n, t.text) for n, t in list(self.params.items()) + list(self.streams.items()))
@@ -83,6 +94,20 @@ class Maker:
                     self.defs.append(version("f%d" % i, params, t, body))
                     self.lifted.append("lifted %s f%d = f%ds" % (r.choice(["regular", "irregular"]), i, i))
 
+        if r.random() < 0.4:
+            self.sized_definition("z0")
+
+    def sized_definition(self, name):
+        """Of two arrays, whose lengths have names; the result is as long as the first."""
+        g, r = self.gen, self.r
+        types, t = [g.some_scalar(), g.some_scalar()], g.some_scalar()
+        env = {"v0": (A("a", types[0]), True), "v1": (A("b", types[1]), True), "a": (I64, True), "b": (I64, True)}
+        dims, g.dims, g.budget = g.dims, ["a", "b"], 15
+        body = g.expr(A("a", t), Ctx(env, r.randint(1, 3), exact=True))
+        g.dims = dims
+        self.defs.append(("%s [a][b] (v0: [a]%s) (v1: [b]%s) : [a]%s" % (name, types[0].text, types[1].text, t.text), body))
+        g.sized.append((name, types, t))
+
     def expr(self, t, depth=None, exact=False, budget=40, **bound):
         self.gen.budget = min(budget, 12) if self.small else budget
         env = dict(self.env, **bound)
@@ -99,7 +124,7 @@ class Maker:
     def program(self):
         """A program of any kind."""
         x = self.r.random()
-        made = self.array_program() if x < 0.35 else self.sequence_program()
+        made = self.array_program() if x < 0.35 else self.endless_program() if x < 0.4 else self.sequence_program()
         made.exact, made.consts, made.lifted = self.exact, self.consts, self.lifted
         return made
 
@@ -107,6 +132,8 @@ class Maker:
         self.parameters()
         self.definitions()
         outs = [self.expr(self.gen.some_type() if self.r.random() < 0.55 else self.gen.large_type()) for _ in range(1 if self.small else self.r.choice([1, 2, 3, 4]))]
+        if self.gen.sized and self.r.random() < 0.5:
+            outs.append(self.expr(A(self.gen.dim(), self.gen.sized[0][2])))
         return Program(self.params, {}, self.defs, [], outs, self.sizes())
 
     # ---- streams ----
@@ -149,6 +176,22 @@ class Maker:
             outs.append(self.expr(g.some_type() if r.random() < 0.55 else g.large_type(), depth=r.randint(1, 3)))
         return Program(self.params, self.streams, self.defs, self.lets, outs, self.sizes())
 
+    def endless_program(self):
+        """Groups that go on for ever, of a stream whose keys rise now and then fall back."""
+        g, r = self.gen, self.r
+        self.parameters()
+        self.definitions()
+        t = R(x=I64, y=g.some_type(1))
+        self.streams["s0"] = Seq(t)
+        self.rows["s0"] = r.choice([0, 1, 2, 7, 20, 20, 100, 1000])
+        self.pool = [("s0", t, True, 0)]
+        found = self.group(forever=True)
+        if not found:
+            return self.array_program()
+        made = Program(self.params, self.streams, self.defs, self.lets, [found[0]], self.sizes())
+        made.ranges, made.rising = {"s0.x": (r.choice([0, 0, -2]), r.choice([3, 10, 40]))}, ["s0.x"]
+        return made
+
     def divide(self, text, u):
         """The other divisions of an array: columns, elements, the whole."""
         if u.element.array and self.r.random() < 0.8:
@@ -190,13 +233,22 @@ class Maker:
         elif x < 0.82:
             e = E(Seq(T(I64, t)), "(enumerate_seq %s)" % text)
             self.pool.append((n, T(I64, t), exact, source))
-        elif x < 0.94:
+        elif x < 0.9:
             made = self.group_map(text, t, exact)
             if not made:
                 return
             e, u, exact = made
             self.pool.append((n, u, exact, source))
-        elif x < 0.97:
+        elif x < 0.96:  # as many elements as a list that is made of each has
+            u = A("" if r.random() < 0.5 else g.dim(), g.some_type(r.choice([0, 0, 1])))
+            made = u if u.dim else A("2", u.element)
+            e, _ = self.zipped(made)
+            if not u.dim:
+                k = g.name("k")
+                e = E(Seq(u), "(map_seq (\\%s -> " % k, "take (length %s - 1) %s) " % (k, k), e, ")")
+            e = E(A("", u), "(from_seq ", e, ")")
+            self.pool += [("(rows (flatten %s))" % n, u.element, self.exact, "elements of " + n)] * 3
+        elif x < 0.975:
             p = g.name("el")
             body = self.expr(BOOL, r.randint(1, 3), exact=True, **{p: (t, exact)})
             e = E(Seq(t), "(filter_seq (\\(%s: %s) -> " % (p, t.text), body, ") %s)" % text)
@@ -385,13 +437,13 @@ class Maker:
         return (E(Seq(t), "(group_map_seq %s (\\(%s: %s) -> " % (n, e, u.text), *keys, ") %s %s %s (\\%s %s -> " % (op.section, op.neutral, text, k, ys),
                   *parts, zs, "))"), t, True)
 
-    def group(self):
-        """group_seq: consumers of a group and an expression over their results."""
+    def group(self, forever=False):
+        """group_seq: consumers of a group and an expression over their results. `forever`: by a field of the elements, and a sequence."""
         g, r = self.gen, self.r
         text, u, exact, _ = r.choice(self.pool)
-        n, k, ys, e = g.dim(), g.name("k"), g.name("ys"), g.name("el")
+        n, k, ys, e = "forever" if forever else g.dim(), g.name("k"), g.name("ys"), g.name("el")
         key = {e: (u, exact)}
-        keys = self.keys(key)
+        keys = [r.choice(["[%(e)s.x]", "[%(e)s.x, %(e)s.x + 1]", "[%(e)s.x / 2]"]) % {"e": e}] if forever else self.keys(key)
         pool, env = self.pool, self.env
         self.pool, self.env = [(ys, u, exact, ys)], dict(env, **{k: (I64, True)})
         parts, all_exact = [], True
@@ -410,5 +462,5 @@ class Maker:
             name, (t, all_exact) = list(self.env.items())[-1]
             body = E(t, name)
         self.pool, self.env = pool, env
-        return (E(A(n, t), "(from_seq (group_seq %s (\\(%s: %s) -> " % (n, e, u.text), *keys, ") %s (\\%s %s -> " % (text, k, ys), *parts, "in ", body, ")))"),
-                A(n, t), self.exact)
+        groups = E(Seq(t), "(group_seq %s (\\(%s: %s) -> " % (n, e, u.text), *keys, ") %s (\\%s %s -> " % (text, k, ys), *parts, "in ", body, "))")
+        return (groups, t, self.exact) if forever else (E(A(n, t), "(from_seq ", groups, ")"), A(n, t), self.exact)

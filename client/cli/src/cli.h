@@ -54,7 +54,7 @@ LOOM_MUST_USE loom_status *cli_load(const char *const *paths, int n, loom_client
 typedef struct cli_where {
     int64_t workers, threads;
     uint64_t memory;
-    const char *connect;
+    const char *connect, *spill;
     const char *stats;
     bool insecure, quiet;
 } cli_where;
@@ -78,6 +78,15 @@ typedef struct cli_where {
          "evenly.",                                                                                                    \
          1 << 20,                                                                                                      \
          1e18},                                                                                                        \
+        {"spill",                                                                                                      \
+         0,                                                                                                            \
+         LOOM_OPT_WORD,                                                                                                \
+         &(w).spill,                                                                                                   \
+         "auto|always|never",                                                                                          \
+         "Whether a stream is written to $TMPDIR by batch of groups, where these do not all fit into memory, or read " \
+         "again for each batch; default: auto, what is seen to take less time. Of a running gridloomd: its --spill.",  \
+         0,                                                                                                            \
+         0},                                                                                                           \
         {"connect",                                                                                                    \
          0,                                                                                                            \
          LOOM_OPT_TEXT,                                                                                                \
@@ -95,6 +104,9 @@ typedef struct cli_where {
         {"quiet", 0, LOOM_OPT_FLAG, &(w).quiet, NULL, "Show no progress, no summary and no warnings.", 0, 0}
 /* After it: its warnings, unless --quiet. */
 void cli_warn(const cli_where *where, const loom_job_result *job);
+/* cli_warn, and a line of what was interpreted, where that took long enough to be worth it: a program that is some
+ * hundred times slower than it might be does not say so by itself. `lists`: how the other such stages are listed. */
+void cli_warn_of_program(const cli_where *where, const loom_job_result *job, const char *lists);
 /* Before the run: loom_paths_check. Where standard output is itself an output (-o /dev/stdout), what the command would
  * print there goes to standard error. */
 LOOM_MUST_USE loom_status *cli_check_paths(const loom_paths *paths);

@@ -44,7 +44,7 @@ static loom_status *run_once(bench *b, loom_session *session, int64_t i) {
     loom_job_result *job = NULL;
     LOOM_TRY(cli_entry_submit(&b->run, session, &job));
     if (i == 0) {
-        cli_warn(&b->run.where, job);
+        cli_warn_of_program(&b->run.where, job, "run --remarks");
         b->cold = job->seconds.compile;
     } else {
         b->seconds[i - 1] = job->seconds.total;

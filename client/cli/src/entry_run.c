@@ -64,7 +64,7 @@ static loom_status *check_input(const cli_entry_run *r, const char **paths, int 
 
 void cli_entry_remarks(const cli_entry_run *r, const loom_job_result *result) {
     if (!r->remarks) {
-        cli_warn(&r->where, result);
+        cli_warn_of_program(&r->where, result, "--remarks");
         return;
     }
     for (size_t i = 0; i < result->n_remarks; i++) fprintf(stderr, "remark: %s\n", result->remarks[i]);

@@ -79,6 +79,7 @@ static loom_status *open_session(const cli_where *where, bool own_cache, loom_se
                                     .workers = (int)where->workers,
                                     .threads = (int)where->threads,
                                     .memory = where->memory,
+                                    .spill = where->spill,
                                     .waiting = where->quiet ? NULL : cli_tell_waiting,
                                     .insecure = where->insecure};
     return loom_session_open(&options, session);
@@ -121,6 +122,29 @@ void cli_hold_signals(bool hold) {
 
 void cli_warn(const cli_where *where, const loom_job_result *job) {
     for (size_t i = 0; i < job->n_warnings && !where->quiet; i++) fprintf(stderr, "warning: %s\n", job->warnings[i]);
+}
+
+/* Seconds of workers in the interpreter of which nobody would know. */
+#define NOTEWORTHY_SECONDS 0.25
+
+/* The stage that took longest stands for all. */
+static void note_interpreted(const loom_job_result *job, const char *lists) {
+    const loom_job_interpreted *most = NULL;
+    double seconds = 0;
+    for (size_t i = 0; i < job->n_interpreted; i++) {
+        const loom_job_interpreted *stage = &job->interpreted[i];
+        seconds += stage->seconds;
+        if (!most || stage->seconds > most->seconds) most = stage;
+    }
+    if (!most || seconds < NOTEWORTHY_SECONDS) return;
+    fprintf(stderr, "note: %s (%.2g s in the interpreter", most->why, seconds);
+    if (job->n_interpreted > 1) fprintf(stderr, ", with %zu more, see %s", job->n_interpreted - 1, lists);
+    fputs(")\n", stderr);
+}
+
+void cli_warn_of_program(const cli_where *where, const loom_job_result *job, const char *lists) {
+    cli_warn(where, job);
+    if (!where->quiet) note_interpreted(job, lists);
 }
 
 loom_status *cli_check_paths(const loom_paths *paths) {

@@ -220,6 +220,7 @@ static char **daemon_arguments(const loom_session *s) {
     if (s->shm) add_option(&a, "--spool", loom_xprintf("%s/objects", s->shm));
     add_option(&a, "--cache", cache_folder(s));
     add_option(&a, "--parent", loom_xprintf("%d", (int)getpid()));
+    if (s->options.spill) add_option(&a, "--spill", loom_xstrdup(s->options.spill));
     add_option(&a, "--scratch", loom_xstrdup(s->folder));
     if (s->shm) add_option(&a, "--scratch", loom_xstrdup(s->shm));
     return a.at;

@@ -102,6 +102,11 @@ static loom_job_result *take_result(const Wire__JobEnd *m) {
     }
     r->remarks = copy_texts(m->remarks, r->n_remarks = m->n_remarks);
     r->warnings = copy_texts(m->warnings, r->n_warnings = m->n_warnings);
+    r->interpreted = loom_xcalloc(m->n_interpreted + 1, sizeof *r->interpreted);
+    for (size_t i = 0; i < m->n_interpreted; i++) {
+        r->interpreted[r->n_interpreted++] =
+            (loom_job_interpreted){loom_xstrdup(m->interpreted[i]->why), m->interpreted[i]->seconds};
+    }
     return r;
 }
 
@@ -605,6 +610,8 @@ void loom_job_result_free(loom_job_result *r) {
     free(r->times);
     free_texts(r->remarks, r->n_remarks);
     free_texts(r->warnings, r->n_warnings);
+    for (size_t i = 0; i < r->n_interpreted; i++) free(r->interpreted[i].why);
+    free(r->interpreted);
     free(r);
 }
 

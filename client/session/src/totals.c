@@ -27,6 +27,16 @@ static void add_time(loom_job_result *t, const loom_job_time *more) {
     t->times[t->n_times++].label = loom_xstrdup(more->label);
 }
 
+static void add_interpreted(loom_job_result *t, const loom_job_interpreted *more) {
+    for (size_t i = 0; i < t->n_interpreted; i++) {
+        if (strcmp(t->interpreted[i].why, more->why) != 0) continue;
+        t->interpreted[i].seconds += more->seconds;
+        return;
+    }
+    t->interpreted = loom_xrealloc(t->interpreted, (t->n_interpreted + 1) * sizeof *t->interpreted);
+    t->interpreted[t->n_interpreted++] = (loom_job_interpreted){loom_xstrdup(more->why), more->seconds};
+}
+
 void loom_job_result_add(loom_job_result *t, const loom_job_result *job) {
     t->releases += job->releases;
     t->blocks_lost += job->blocks_lost;
@@ -44,4 +54,5 @@ void loom_job_result_add(loom_job_result *t, const loom_job_result *job) {
     for (size_t i = 0; i < job->n_times; i++) add_time(t, &job->times[i]);
     for (size_t i = 0; i < job->n_remarks; i++) add_text(&t->remarks, &t->n_remarks, job->remarks[i]);
     for (size_t i = 0; i < job->n_warnings; i++) add_text(&t->warnings, &t->n_warnings, job->warnings[i]);
+    for (size_t i = 0; i < job->n_interpreted; i++) add_interpreted(t, &job->interpreted[i]);
 }

@@ -29,7 +29,12 @@ LOOM_TEST(totals, of_jobs_with_some_in_common) {
     loom_job_result *t = loom_xcalloc(1, sizeof *t);
     loom_job_time of_a[] = {{.label = "read"}, {.label = "fold"}}, of_b[] = {{.label = "fold"}, {.label = "write"}};
     char *texts_a[] = {(char *)"slow", (char *)"slower"}, *texts_b[] = {(char *)"slower"};
+    loom_job_interpreted slow_a[] = {{texts_a[0], 1}, {texts_a[1], 2}}, slow_b[] = {{texts_b[0], 4}};
     loom_job_result a = sample(5, of_a, 2, texts_a, 2), b = sample(3, of_b, 2, texts_b, 1);
+    a.interpreted = slow_a;
+    a.n_interpreted = 2;
+    b.interpreted = slow_b;
+    b.n_interpreted = 1;
     loom_job_result_add(t, &a);
     loom_job_result_add(t, &b);
     int64_t sums[] = {t->releases, t->blocks_lost, t->elements, t->served, t->traversals};
@@ -49,5 +54,9 @@ LOOM_TEST(totals, of_jobs_with_some_in_common) {
     LOOM_CHECK_STR(t->times[2].label, "write");
     LOOM_CHECK_EQ_INT(t->n_remarks, 2);
     LOOM_CHECK_EQ_INT(t->n_warnings, 2);
+    LOOM_CHECK_EQ_INT(t->n_interpreted, 2);
+    LOOM_CHECK_STR(t->interpreted[1].why, "slower");
+    LOOM_CHECK_NEAR(t->interpreted[0].seconds, 1, 0);
+    LOOM_CHECK_NEAR(t->interpreted[1].seconds, 6, 0);
     loom_job_result_free(t);
 }

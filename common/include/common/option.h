@@ -17,6 +17,7 @@ typedef enum loom_option_kind {
     LOOM_OPT_REAL,  /* double *  with [min, max] */
     LOOM_OPT_TEXT,  /* const char ** */
     LOOM_OPT_BYTES, /* uint64_t * : 1536MiB, 2G, 4096 */
+    LOOM_OPT_WORD,  /* const char ** : one of the words in `argument`, "auto|always|never" */
     LOOM_OPT_LIST,  /* loom_option_list * : may be given many times, order kept; caller frees `at` */
 } loom_option_kind;
 

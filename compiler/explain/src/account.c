@@ -2,8 +2,8 @@
  *
  * COST. A node is evaluated once for each point of the bodies around it: of a map as often as its array has elements,
  * of an operator of a fold once for each that it joins, of loops and branches once. Extents that are constants are
- * taken as they are, others as the sizes say, and the stream's own as 1: so costs are those of one element of the
- * stream. */
+ * taken as they are, those of flattened and joined arrays follow from what these are made of, others are as the sizes
+ * say, and the stream's own is 1: so costs are those of one element of the stream. */
 #include "compiler/ir/prim.h"
 #include "flat.h"
 #include "losses.h"
@@ -30,6 +30,7 @@ typedef struct costs {
     uint32_t *indent;   /* by body */
     uint32_t n_streams; /* descriptors of the levels along the stream */
     uint32_t *streams;
+    LOOM_VEC(double) made; /* by descriptor: an extent that follows from others; 0: it does not */
 } costs;
 
 /* ---- extents ---- */
@@ -40,6 +41,7 @@ static double extent(const costs *c, loom_node_id id, uint32_t leaf, uint32_t le
     for (uint32_t i = 0; i < c->n_streams; i++) {
         if (l.descriptor == c->streams[i]) return 1;
     }
+    if (l.descriptor < c->made.count && c->made.at[l.descriptor] > 0) return c->made.at[l.descriptor];
     return (double)c->a->sizes.extent;
 }
 
@@ -65,6 +67,24 @@ static double bytes_of(const costs *c, loom_node_id id) {
         bytes += (double)loom_dtype_size(leaves[i].dtype) * points(c, id, i, leaves[i].depth);
     }
     return bytes;
+}
+
+/* Descriptors of extents stand for numbers that are not known, but what they are made of is. An operand comes before.
+ */
+static void find_made(costs *c) {
+    for (loom_node_id id = c->body->first; id < c->body->end; id++) {
+        const loom_node *n = &c->p->nodes[id];
+        double size = 0;
+        loom_type_leaf *leaves;
+        if (n->op == LOOM_OP_FLATTEN) size = elements(c, loom_operand(c->p, n, 0), 2);
+        for (uint32_t i = 0; n->op == LOOM_OP_CONCAT && i < n->n_operands; i++)
+            size += elements(c, loom_operand(c->p, n, i), 1);
+        if (size <= 0 || !loom_type_leaves(c->p, c->a->arena, n->type, &leaves)) continue;
+        loom_shape_level l = loom_shapes_level(c->shapes, id, 0, 0);
+        if (l.constant >= 0 || l.descriptor == LOOM_NO_DESCRIPTOR) continue;
+        while (c->made.count <= l.descriptor) LOOM_PUSH(c->a->arena, c->made, 0);
+        c->made.at[l.descriptor] = size;
+    }
 }
 
 /* ---- how often ---- */
@@ -143,6 +163,7 @@ static costs open_costs(const accounting *a, uint32_t stage, const loom_shapes *
         if (!loom_type_leaves(p, a->arena, p->nodes[id].type, &leaves)) continue;
         c.streams[c.n_streams++] = loom_shapes_level(shapes, id, 0, 0).descriptor;
     }
+    find_made(&c);
     count_evaluations(&c);
     return c;
 }

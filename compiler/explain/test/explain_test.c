@@ -157,6 +157,29 @@ LOOM_TEST(explain, costs_are_those_of_one_element) {
     loom_arena_destroy(f.arena);
 }
 
+/* Of arrays of 100 rows of 100, and what follows; a flattened or joined array is as long as what it is made of. */
+LOOM_TEST(explain, made_arrays_have_the_size_of_their_parts) {
+    static const struct {
+        const char *text, *what;
+        double bytes, flops;
+    } cases[] = {
+        {"entry main (xss: [][]f64) : []f64 = map (* 2) (flatten xss)", "flatten", 80000, 10000},
+        {"entry main (xss: [10][20]f64) : []f64 = map (* 2) (flatten xss)", "flatten", 1600, 200},
+        {"entry main (xsss: [][][]f64) : [][]f64 = map (\\xss -> map (* 2) (flatten xss)) xsss", "flatten", 8e6, 1e6},
+        {"entry main (xs: []f64) (ys: [7]f64) : []f64 = map (* 2) (xs ++ flatten [ys, ys])", "concat", 912, 114},
+        {"entry main (xss: seq ([][]f64)) : []f64 = from_seq (map_seq (\\xs -> sum (flatten xs)) xss)", "flatten",
+         80000, 10000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f = compile(cases[i].text);
+        const loom_account_stage *s = &account_of(&f, false)->stages[0];
+        const loom_account_node *n = find(s, cases[i].what);
+        LOOM_CHECK_NEAR(n->bytes, cases[i].bytes, 0);
+        LOOM_CHECK_NEAR(s->flops, cases[i].flops, 0);
+        loom_arena_destroy(f.arena);
+    }
+}
+
 /* ---- pages ---- */
 
 static char *page_of(const fixture *f) {

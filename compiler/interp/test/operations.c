@@ -133,7 +133,7 @@ LOOM_TEST(interp_arrays, literal_iota_replicate) {
     finish(&b, NODE(&b, TUPLE, "([]i64, [][]i16)", 0, literal, rows));
     EXPECT(&b, "[4, 2, 3]; [[0, 1, 2, 3], [0, 1, 2, 3]]", "i64 4");
     EXPECT(&b, "[0, 2, 3]; [[], []]", "i64 0");
-    EXPECT_ERROR(&b, "iota of -1", "i64 -1");
+    EXPECT_ERROR(&b, "an array of -1 elements", "i64 -1");
     done(&b);
 }
 
@@ -342,7 +342,7 @@ LOOM_TEST(interp_generate, ranks) {
     EXPECT(&b, "[[0]]", "i64 1", "i64 1");
     EXPECT(&b, "[[], [], []]", "i64 3", "i64 0");
     EXPECT(&b, "[]", "i64 0", "i64 3");
-    EXPECT_ERROR(&b, "extent of -1", "i64 -1", "i64 3");
+    EXPECT_ERROR(&b, "an array of -1 elements", "i64 -1", "i64 3");
     done(&b);
 }
 

@@ -48,15 +48,6 @@ static loom_trap_text lengths_that_differ(const loom_node *n) {
     }
 }
 
-static const char *count_format(const loom_node *n) {
-    switch ((loom_op)n->op) {
-    case LOOM_OP_IOTA: return "iota of {a}, expected a length of 0 or more";
-    case LOOM_OP_REPLICATE: return "replicate of {a}, expected a length of 0 or more";
-    case LOOM_OP_GENERATE: return "generate with an extent of {a}, expected 0 or more";
-    default: return "an array of {a} elements, expected 0 or more";
-    }
-}
-
 static loom_trap_text slice_text(loom_trap trap, bool down) {
     const char *hint = down ? "with a negative step, expected -1 <= to <= from < length; what is not is out of bounds"
                             : "expected 0 <= from <= to <= length; what is not is out of bounds";
@@ -128,7 +119,9 @@ static loom_trap_text describe(loom_arena *arena, const loom_program *p, const l
     case LOOM_TRAP_TOO_MANY:
         return (loom_trap_text){LOOM_TRAP_CODE_COUNT, "an array of more than 2^63 elements: {a} and {b} together",
                                 NULL};
-    case LOOM_TRAP_COUNT: return (loom_trap_text){LOOM_TRAP_CODE_COUNT, count_format(n), NULL};
+    case LOOM_TRAP_COUNT:
+        /* Of iota, replicate and generate: the compiler may ask for the length of one by that of another. */
+        return (loom_trap_text){LOOM_TRAP_CODE_COUNT, "an array of {a} elements, expected 0 or more", NULL};
     case LOOM_TRAP_EMPTY:
         return (loom_trap_text){LOOM_TRAP_CODE_EMPTY, "fold1 of an empty array",
                                 "`fold` with a neutral element has a value for it"};

@@ -5,7 +5,8 @@
  *   prim p(constants), convert        => the constant (unless it would trap: then the node stays and traps if reached)
  *   select(true, a, b)                => a;  if true then A else B => A in place
  *   project i (tuple a)               => a_i;   unzip (zip a b) => tuple a b
- *   length (iota n | replicate n x | generate n f) => n;  length (map f x ..) => length x;  length (claim x n ..) => n
+ *   length (iota n | replicate n x | generate n f) => n where n cannot be negative, else length (iota n), which is an
+ *     error where it is;  length (map f x ..) => length x;  length (claim x n ..) => n
  *   dim k (claim x .. n_k ..)         => n_k;   dim 0 x => length x;  dim (k+1) (replicate n x) => dim k x
  *   assert true v                     => v
  *   x ** 2 (integers, real floats)    => x * x: exact, and no call
@@ -183,6 +184,32 @@ static bool fold_convert(rewriter *r, const loom_node *n, loom_node_id operand, 
     return true;
 }
 
+/* Whether an integer is 0 or more, whatever it is made of. */
+static bool is_count(const loom_program *p, loom_node_id id) {
+    const loom_node *n = &p->nodes[id];
+    loom_scalar v;
+    if (is_const(p, id, &v)) return v.i >= 0;
+    if (n->op == LOOM_OP_LENGTH || n->op == LOOM_OP_DIM) return true;
+    if (n->op != LOOM_OP_PRIM || n->n_operands != 2) return false;
+    loom_node_id a = loom_operand(p, n, 0), b = loom_operand(p, n, 1);
+    switch ((loom_prim)n->prim) {
+    case LOOM_PRIM_MAX: return is_count(p, a) || is_count(p, b);
+    case LOOM_PRIM_MIN: return is_count(p, a) && is_count(p, b);
+    case LOOM_PRIM_FLOORDIV: return is_count(p, a) && is_const(p, b, &v) && v.i > 0;
+    case LOOM_PRIM_FLOORMOD: return is_const(p, b, &v) && v.i > 0;
+    default: return false;
+    }
+}
+
+/* Of an array that was made with n elements, wherever that was. There n is looked at; the array itself nobody may need.
+ * Arrays made with as many are then seen to be as long. */
+static loom_node_id length_of_made(rewriter *r, loom_node_id n, loom_span span) {
+    if (is_count(r->to, n)) return n;
+    loom_type_id i64 = loom_type_scalar(r->to, LOOM_I64);
+    loom_node_id made = make(r, LOOM_OP_IOTA, 0, loom_type_array(r->to, i64), &n, 1, 0, span);
+    return make(r, LOOM_OP_LENGTH, 0, i64, &made, 1, 0, span);
+}
+
 /* Extent of level `level` of array x, if a node of `to` already says it. */
 static loom_node_id extent_of(rewriter *r, loom_node_id x, uint32_t level, loom_span span) {
     loom_program *p = r->to;
@@ -198,15 +225,15 @@ static loom_node_id extent_of(rewriter *r, loom_node_id x, uint32_t level, loom_
             x = loom_operand(p, n, 0);
             continue;
         }
-        case LOOM_OP_IOTA: return loom_operand(p, n, 0);
+        case LOOM_OP_IOTA: return length_of_made(r, loom_operand(p, n, 0), n->span);
         case LOOM_OP_REPLICATE:
-            if (level == 0) return loom_operand(p, n, 0);
+            if (level == 0) return length_of_made(r, loom_operand(p, n, 0), n->span);
             level--;
             x = loom_operand(p, n, 1);
             if (p->types[p->nodes[x].type].kind != LOOM_T_ARRAY) return LOOM_NONE;
             continue;
         case LOOM_OP_GENERATE:
-            if (level < n->n_operands) return loom_operand(p, n, level);
+            if (level < n->n_operands) return length_of_made(r, loom_operand(p, n, level), n->span);
             break;
         case LOOM_OP_MAP:
             if (level == 0) {

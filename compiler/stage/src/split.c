@@ -258,13 +258,30 @@ static bool is_cheap(const splitter *s, loom_node_id n) {
     }
 }
 
-static stage_need *stage_for(splitter *s, loom_stage_kind kind, uint32_t region, uint32_t level, uint32_t streams) {
+static bool has_root(const stage_need *t, loom_node_id n) {
+    for (size_t i = 0; i < t->roots.count; i++)
+        if (t->roots.at[i] == n) return true;
+    return false;
+}
+
+/* A stage gives its roots as a tuple. What no tuple holds is made by several, which traverse the stream one after the
+ * other. */
+static bool is_room_for(const stage_need *t, uint32_t leaves) {
+    return t->roots.count < LOOM_MAX_TUPLE && t->n_leaves + leaves <= LOOM_MAX_LEAVES;
+}
+
+/* The one that makes n, or may make it beside what it makes. */
+static stage_need *stage_for(splitter *s, loom_stage_kind kind, uint32_t region, uint32_t level, uint32_t streams,
+                             loom_node_id n, uint32_t leaves) {
+    stage_need *with_room = NULL;
     for (size_t i = 0; i < s->stages.count; i++) {
         stage_need *t = &s->stages.at[i];
-        if (t->kind == kind && t->region == region && t->level == level &&
-            (kind == LOOM_STAGE_ARRAY || t->streams == streams))
-            return t;
+        bool alike = t->kind == kind && t->region == region && t->level == level &&
+                     (kind == LOOM_STAGE_ARRAY || t->streams == streams);
+        if (alike && has_root(t, n)) return t;
+        if (alike && is_room_for(t, leaves)) with_room = t;
     }
+    if (with_room) return with_room;
     stage_need t = {.kind = kind, .region = region, .level = level, .streams = streams, .spilled = LOOM_NONE};
     t.needed = LOOM_NEW_ARRAY(s->arena, bool, s->p->n_nodes + 1);
     t.boundary = LOOM_NEW_ARRAY(s->arena, bool, s->p->n_nodes + 1);
@@ -272,10 +289,13 @@ static stage_need *stage_for(splitter *s, loom_stage_kind kind, uint32_t region,
     return &s->stages.at[s->stages.count - 1];
 }
 
-static void add_root(splitter *s, stage_need *t, loom_node_id n) {
-    for (size_t i = 0; i < t->roots.count; i++)
-        if (t->roots.at[i] == n) return;
+static void add_root(splitter *s, loom_stage_kind kind, uint32_t level, uint32_t streams, loom_node_id n) {
+    loom_type_leaf *list;
+    uint32_t leaves = loom_type_leaves(s->p, s->arena, s->p->nodes[n].type, &list);
+    stage_need *t = stage_for(s, kind, s->region_of[n], level, streams, n, leaves);
+    if (has_root(t, n)) return;
     LOOM_PUSH(s->arena, t->roots, n);
+    t->n_leaves += leaves;
 }
 
 /* Somebody reads the value of node n from a slot: who makes it is told. */
@@ -284,10 +304,9 @@ static void want(splitter *s, loom_node_id n) {
     if (split_is_field(s, n, &field)) {
         if (field.result) s->regions.at[field.region].demanded = true;
     } else if (is_consumer(s, n)) {
-        uint32_t traversal = s->level[n] - 1;
-        add_root(s, stage_for(s, LOOM_STAGE_TRAVERSAL, s->region_of[n], traversal, find_root(s, s->root[n])), n);
+        add_root(s, LOOM_STAGE_TRAVERSAL, s->level[n] - 1, find_root(s, s->root[n]), n);
     } else if (s->p->nodes[n].op != LOOM_OP_PARAM) {
-        add_root(s, stage_for(s, LOOM_STAGE_ARRAY, s->region_of[n], s->level[n], 0), n);
+        add_root(s, LOOM_STAGE_ARRAY, s->level[n], 0, n);
     }
 }
 
@@ -401,12 +420,11 @@ loom_status *loom_split(loom_arena *arena, const loom_program *p, loom_program *
     loom_node_id result = p->bodies[f->body].result;
     split_field field;
     if (s.stream[result]) {
-        uint32_t streams = find_root(&s, s.root[result]);
-        add_root(&s, stage_for(&s, LOOM_STAGE_TRAVERSAL, 0, s.level[result], streams), result);
+        add_root(&s, LOOM_STAGE_TRAVERSAL, s.level[result], find_root(&s, s.root[result]), result);
     } else if (is_consumer(&s, result) || split_is_field(&s, result, &field)) {
         want(&s, result);
     } else { /* a parameter too: the result is a value of a stage */
-        add_root(&s, stage_for(&s, LOOM_STAGE_ARRAY, 0, s.level[result], 0), result);
+        add_root(&s, LOOM_STAGE_ARRAY, s.level[result], 0, result);
     }
     demand_region(&s, 0);
     loom_split_assemble(&s, f, staged, graph);

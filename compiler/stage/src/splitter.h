@@ -23,6 +23,7 @@ typedef struct stage_need {
     uint32_t index;                /* of the graph's stage made of it */
     uint32_t streams;              /* TRAVERSAL: representative of its connected streams */
     LOOM_VEC(loom_node_id) roots;  /* nodes of the region that it makes: consumers, or heavy array values */
+    uint32_t n_leaves;             /* of these: they are one tuple, which has a limit */
     bool *needed;                  /* by node: computed in this stage */
     bool *boundary;                /* by node: comes in through a slot */
     loom_node_id spilled;          /* TRAVERSAL: the SEQ_SPILLED that it reads; LOOM_NONE */

@@ -1,5 +1,6 @@
 /* A program run stage by stage through the interpreter, its streams cut into blocks, must give what the interpreter
  * gives for the whole program. That is the meaning of "split", so it is what is tested. */
+#include "common/buffer.h"
 #include "compiler/interp/interp.h"
 #include "compiler/stage/stage.h"
 #include "compiler/syntax/syntax.h"
@@ -179,11 +180,12 @@ static void run_stage(run *r, uint32_t i) {
         traverse(r->f, s, r->slots, r->arguments, r->block);
         return;
     }
-    loom_value *in[32], *result = NULL;
+    loom_value **in = calloc(s->n_inputs + 1, sizeof *in), *result = NULL;
     for (uint32_t k = 0; k < s->n_inputs; k++) in[k] = r->slots[s->inputs[k]];
     LOOM_OK(loom_interp_call(r->f->staged, s->function, in, NULL, &result, NULL));
     for (uint32_t j = 0; j < s->n_outputs; j++) set_slot(r, s->outputs[j].slot, output_of(result, j));
     loom_value_unref(result);
+    free(in);
 }
 
 static void copy_slots(run *r, const uint32_t *from, const uint32_t *to, uint32_t n) {
@@ -279,6 +281,39 @@ LOOM_TEST(stage, two_consumers_share_a_traversal) {
     loom_value *a[1] = {vector(LOOM_F64, 10, numbers)};
     judge("entry main (xs: seq f64) : (f64, f64) = (fold_seq (+) 0 xs, fold_seq f64.max (-f64.inf) xs)", a, 2);
     loom_value_unref(a[0]);
+}
+
+/* A function gives one tuple. */
+LOOM_TEST(stage, more_consumers_than_a_tuple_has_fields) {
+    loom_buffer text = {0};
+    loom_buffer_text(&text, "entry main (xs: seq f64) : f64 =\n");
+    for (int i = 0; i < 1100; i++) loom_buffer_printf(&text, "let s%d = fold_seq (+) 0 (map_seq (* %d) xs)\n", i, i);
+    for (int i = 1; i < 1100; i++) loom_buffer_printf(&text, "let s%d = s%d + s%d\n", i, i - 1, i);
+    loom_buffer_text(&text, "in s1099");
+    loom_value *a[1] = {vector(LOOM_F64, 10, numbers)};
+    fixture f = open_text(text.data, 0);
+    LOOM_CHECK_EQ_INT(f.graph->n_stages, 3); /* two traversals, and what adds up */
+    uint32_t turns;
+    loom_value *got = run_staged(&f, a, 10, &turns);
+    LOOM_CHECK_NEAR(*(const double *)got->leaves[0].data, 39.0 * 1099 * 1100 / 2, 1e-3);
+    loom_value_unref(got);
+    loom_value_unref(a[0]);
+    loom_arena_destroy(f.arena);
+    loom_buffer_free(&text);
+}
+
+LOOM_TEST(stage, more_columns_than_a_tuple_has) {
+    loom_buffer text = {0};
+    loom_buffer_text(&text, "entry main (xs: seq (i64");
+    for (int i = 1; i < 1000; i++) loom_buffer_text(&text, ", i64");
+    loom_buffer_text(&text, ")) : i64 =\n");
+    for (int i = 0; i < 5; i++)
+        loom_buffer_printf(&text, "let s%d = from_seq (filter_seq (\\e -> e.0 > %d) xs)\n", i, i);
+    loom_buffer_text(&text, "in s0[0].1 + s1[0].1 + s2[0].1 + s3[0].1 + s4[0].1");
+    fixture f = open_text(text.data, 0);
+    LOOM_CHECK_EQ_INT(f.graph->n_stages, 3);
+    loom_arena_destroy(f.arena);
+    loom_buffer_free(&text);
 }
 
 LOOM_TEST(stage, second_traversal_depends_on_the_first) {

@@ -22,11 +22,21 @@ bool loom_syn_has_function(const syn_value *v) {
 
 static syn_node *size_node(syn_elab *e, const syn_size *size, loom_span span) {
     if (size->node) return size->node;
-    const char *why = size->in_two        ? "it occurs in the elements of several sequences and in no array parameter"
-                      : size->per_element ? "it differs from element to element of the sequence it occurs in"
-                                          : "no parameter's type binds it";
-    loom_syn_error(e, LOOM_W_SIZE_UNKNOWN, span, "a size has a value where an array parameter has it in its type",
-                   "size `%s` has no value here: %s", size->name->text, why);
+    const char *name = size->name->text;
+    if (!size->in_two && !size->per_element) {
+        loom_syn_error(e, LOOM_W_SIZE_UNKNOWN, span, "a size has a value where an array parameter has it in its type",
+                       "size `%s` has no value here: no parameter's type binds it", name);
+        return loom_syn_poison(e, span);
+    }
+    char hint[512];
+    snprintf(hint, sizeof hint,
+             "where all elements have it, make it a parameter, `(%.60s: i64)`, or give it to an array parameter too, "
+             "`(zero: [%.60s]f64)`; where each has its own, name it in the function of an element, `\\(x: [%.60s]f64) "
+             "-> ...`",
+             name, name, name);
+    const char *why = size->in_two ? "it occurs in the elements of several sequences and in no array parameter"
+                                   : "each element of the sequence may have another one";
+    loom_syn_error(e, LOOM_W_SIZE_UNKNOWN, span, hint, "size `%s` has no value here: %s", name, why);
     return loom_syn_poison(e, span);
 }
 

@@ -110,15 +110,18 @@ static bool flagged_results(vec *v, const operator_build *b, const val *a, const
     return ok;
 }
 
-static bool is_closed(const vec *v, loom_lexpr_id first) {
+/* What an operator that was built from `first` on has beside the elements it is given; NULL: nothing. Extents are those
+ * of rows, as `if length a > length b then a else b` has them. */
+static const char *beside_elements(const vec *v, loom_lexpr_id first) {
+    const char *what = NULL;
     for (loom_lexpr_id i = first; i < v->l->n_exprs; i++) {
         const loom_lexpr *e = &v->l->exprs[i];
-        if (e->kind == LOOM_LX_LOAD || e->kind == LOOM_LX_AXIS || e->kind == LOOM_LX_EXTENT) return false;
-        for (uint32_t k = 0; k < e->n_args; k++) {
-            if (loom_lifted_arg(v->l, e, k) < first) return false;
-        }
+        bool around = e->kind == LOOM_LX_LOAD || e->kind == LOOM_LX_AXIS;
+        for (uint32_t k = 0; k < e->n_args && !around; k++) around = loom_lifted_arg(v->l, e, k) < first;
+        if (around) return "an operator that uses values from around it";
+        if (e->kind == LOOM_LX_EXTENT) what = "an operator that asks for the lengths of rows";
     }
-    return true;
+    return what;
 }
 
 static bool build_operator(vec *v, const operator_build *b, loom_lblock_id *block) {
@@ -137,7 +140,8 @@ static bool build_operator(vec *v, const operator_build *b, loom_lblock_id *bloc
     open_block open = vec_block_open(v);
     val a = operand_leaves(v, b, n - b->n_group), x = operand_leaves(v, b, 2 * n - b->n_group);
     bool ok = b->flagged ? flagged_results(v, b, &a, &x, results) : operator_results(v, b, &a, &x, results);
-    if (ok && !is_closed(v, open.first)) ok = vec_refuse(v, b->node, "an operator that uses values from around it");
+    const char *beside = ok ? beside_elements(v, open.first) : NULL;
+    if (beside) ok = vec_refuse(v, b->node, "%s", beside);
     *block = vec_block_close(v, open, 2 * n, types, n, results);
     return ok;
 }

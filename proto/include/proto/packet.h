@@ -14,7 +14,7 @@
 #include <zmq.h>
 
 /* Raised with any change of control.proto. */
-#define LOOM_PROTO_VERSION 4u
+#define LOOM_PROTO_VERSION 5u
 
 /* Frames of one message: a header and, per leaf (LOOM_MAX_VALUE_LEAVES), data and a column of lengths or two. */
 #define LOOM_MAX_FRAMES 16384u

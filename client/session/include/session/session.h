@@ -43,6 +43,7 @@ typedef struct loom_session_options {
     int workers;         /* embedded: worker processes; 0: one */
     int threads;         /* embedded: threads of each worker; 0: all cores shared evenly among them */
     uint64_t memory; /* embedded: bytes of buffers of each worker; 0: three quarters of the machine's, shared evenly */
+    const char *spill;      /* embedded: whether streams are spilled, as gridloomd --spill; NULL: auto */
     const char *binaries;   /* folder of gridloomd, gridloom-worker, gridloom-compile; NULL: that of the running
                                executable,   or $GRIDLOOM_BIN */
     double connect_timeout; /* seconds until a daemon that does not answer is LOOM_E_UNAVAILABLE; 0: 10 */
@@ -109,6 +110,12 @@ typedef struct loom_job_time {
     uint64_t evaluations, moved, descriptors;
 } loom_job_time;
 
+/* A stage that was not compiled. */
+typedef struct loom_job_interpreted {
+    char *why;      /* one of the remarks */
+    double seconds; /* of workers */
+} loom_job_interpreted;
+
 typedef struct loom_job_result {
     loom_value *value;   /* NULL where the result was streamed out */
     int64_t releases;    /* blocks leased again after a worker was lost */
@@ -132,6 +139,8 @@ typedef struct loom_job_result {
     size_t n_warnings; /* those of the remarks that a user is to see unasked: what made the job slow, though its program
                           could be compiled */
     char **warnings;
+    size_t n_interpreted;
+    loom_job_interpreted *interpreted;
 } loom_job_result;
 
 /* Sends a job off. *job is its number at the daemon. Fails at once only for what the session sees itself (sources that

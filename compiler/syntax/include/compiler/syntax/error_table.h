@@ -400,10 +400,13 @@
       "entry main [n] (xs: [n]f64) : [n / 2]f64 = take (n / 2) xs\n", \
       "entry main [n] (xs: [n]f64) : []f64 = take (n / 2) xs\n") \
     X(SIZE_UNKNOWN, 602, TYPE, "a size without a value", \
-      "A size name gets its value where an array of a parameter has it as an extent. A size that stands only in a result, " \
-      "in a sum, or in the element type of a stream has none here.", \
-      "entry main [n] (xs: []f64) = n\n", \
-      "entry main [n] (xs: [n]f64) = n\n") \
+      "A size name gets its value where an array of a parameter has it as an extent, or where it is itself a parameter, " \
+      "`(n: i64)`. One that stands only in a result or in a sum has none. In the elements of a stream, `s: seq ([n]f64)`, it says " \
+      "of each element how long that is, and the next one may be of another length: so there is no `n` before the first " \
+      "element has come, or behind the last one. With a parameter `n`, or an array parameter that has it, all elements are held to " \
+      "be as long.", \
+      "entry main [n] (s: seq ([n]f64)) : []f64 = fold_seq (zip_with (+)) (replicate n 0) s\n", \
+      "entry main (n: i64) (s: seq ([n]f64)) : []f64 = fold_seq (zip_with (+)) (replicate n 0) s\n") \
     X(SIZE_OF_STREAMS, 603, TYPE, "two streams share a size that no array has", \
       "A size name that stands in the elements of two sequences is the same for both streams, and must be known before " \
       "they come.", \
