@@ -160,6 +160,14 @@ static bool reads_a_spill(const splitter *s, const loom_node *node) {
            split_is_field(s, loom_operand(s->p, node, 2), &field);
 }
 
+/* Half of what a tuple holds is for a stage's roots. */
+static bool counts_scan(splitter *s, loom_node_id n) {
+    loom_type_leaf *list;
+    s->n_scans++;
+    s->scan_leaves += loom_type_leaves(s->p, s->arena, s->p->types[s->p->nodes[n].type].element, &list);
+    return s->n_scans <= LOOM_MAX_TUPLE / 2 && s->scan_leaves <= LOOM_MAX_LEAVES / 2;
+}
+
 /* Streams: a sequence made of one is one; zipping joins their traversals. */
 static bool classify(splitter *s, loom_node_id n) {
     const loom_program *p = s->p;
@@ -180,6 +188,8 @@ static bool classify(splitter *s, loom_node_id n) {
     }
     if (any && arrays) return refuse(s, n, "zips a stream with the rows of an array");
     if (!places(s, n)) return false;
+    if (node->op == LOOM_OP_SEQ_SCAN && any && !counts_scan(s, n))
+        return refuse(s, n, "more states than one traversal carries");
     s->stream[n] = any && loom_scope_is_seq(p, n);
     bool alone = node->op == LOOM_OP_SEQ_SPILL || node->op == LOOM_OP_SEQ_SPILLED; /* in a traversal of its own */
     s->root[n] = any && !alone ? root : n;
@@ -266,8 +276,8 @@ static bool has_root(const stage_need *t, loom_node_id n) {
 
 /* A stage gives its roots as a tuple. What no tuple holds is made by several, which traverse the stream one after the
  * other. */
-static bool is_room_for(const stage_need *t, uint32_t leaves) {
-    return t->roots.count < LOOM_MAX_TUPLE && t->n_leaves + leaves <= LOOM_MAX_LEAVES;
+static bool is_room_for(const splitter *s, const stage_need *t, uint32_t leaves) {
+    return t->roots.count + s->n_scans < LOOM_MAX_TUPLE && t->n_leaves + leaves + s->scan_leaves <= LOOM_MAX_LEAVES;
 }
 
 /* The one that makes n, or may make it beside what it makes. */
@@ -279,7 +289,7 @@ static stage_need *stage_for(splitter *s, loom_stage_kind kind, uint32_t region,
         bool alike = t->kind == kind && t->region == region && t->level == level &&
                      (kind == LOOM_STAGE_ARRAY || t->streams == streams);
         if (alike && has_root(t, n)) return t;
-        if (alike && is_room_for(t, leaves)) with_room = t;
+        if (alike && is_room_for(s, t, leaves)) with_room = t;
     }
     if (with_room) return with_room;
     stage_need t = {.kind = kind, .region = region, .level = level, .streams = streams, .spilled = LOOM_NONE};

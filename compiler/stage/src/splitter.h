@@ -44,6 +44,7 @@ typedef struct splitter {
     loom_node_id *filter; /* by sequence: the filter_seq that decides where its elements stand, LOOM_NONE: the stream */
     uint32_t *root;       /* union-find over stream parameters (by node) */
     LOOM_VEC(stage_need) stages;
+    uint32_t n_scans, scan_leaves; /* scan_seq of streams: each state is an output of each stage that has the scan */
     const char *remark;
 } splitter;
 
