@@ -394,6 +394,12 @@ static bool index_proven(const vec *v, const leaf *index, extent e) {
     return v->l->axes[e.axis].kind == LOOM_AXIS_CONST && i >= 0 && i < v->l->axes[e.axis].extent;
 }
 
+static bool is_manifest(const val *x) {
+    bool views = true;
+    for (uint32_t i = 0; i < x->n; i++) views = views && vec_is_view(&x->at[i]);
+    return views;
+}
+
 bool vec_index_value(vec *v, const loom_node *n, const val *x, const leaf *index, val *element) {
     index_step step = {.site = LOOM_NONE};
     if (x->n == 0) return vec_refuse(v, n, "an array of empty tuples");
@@ -401,6 +407,10 @@ bool vec_index_value(vec *v, const loom_node *n, const val *x, const leaf *index
     if (x->at[0].kind == LEAF_ELEM) { /* in range or not elementwise */
         if (!vec_to_expr(v, index, &step.at)) return false;
         return vec_pull(v, n, x, step, element);
+    }
+    if (n->op == LOOM_OP_INDEX && n->aux == VEC_INDEX_IN_RANGE && is_manifest(x)) {
+        step.here = true;
+        return vec_to_expr(v, index, &step.at) && vec_pull(v, n, x, step, element);
     }
     step.checked = !index_proven(v, index, e);
     for (uint32_t i = 1; i < x->n; i++) step.checked = step.checked || !vec_same_extent(v, e, x->at[i].own[0]);

@@ -479,7 +479,7 @@ static uint32_t next_group(vec *v, const leaf *like, uint32_t n, bool *done, uin
 static const leaf *element_shapes(vec *v, const val *array) {
     leaf *at = LOOM_NEW_ARRAY(v->scratch, leaf, (size_t)array->n + 1);
     for (uint32_t i = 0; i < array->n; i++) {
-        at[i] = vec_drop_own(v, &array->at[i], (index_step){LOOM_NONE, false, LOOM_NONE});
+        at[i] = vec_drop_own(v, &array->at[i], (index_step){.at = LOOM_NONE, .site = LOOM_NONE});
     }
     return at;
 }

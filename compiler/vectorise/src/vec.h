@@ -124,6 +124,7 @@ typedef struct index_step {
     loom_lexpr_id at;
     bool checked;
     loom_lsite_id site;
+    bool here; /* in range under the condition of the present block, and there only: of what is manifest */
 } index_step;
 /* A value to be had inside a block: `base`, or what a body without parameters gives, or some of its leaves; indexed by
  * `path`. */
@@ -206,9 +207,18 @@ typedef struct vec {
     uint32_t inner_depth;   /* LOOPs and IFs around, outside of operations */
     struct target *targets; /* PERMUTE nodes that are results */
     uint32_t n_targets;
-    loom_body_id
-        *halves; /* NULL, or by node of the request's program: folds and scans by halves (halves.c); body + 1, or 0 */
+    /* By node: folds and scans in other words (halves.c), of which the first one that can be lifted is taken. */
+    uint32_t n_written;
+    struct written *written;
 } vec;
+
+/* Bodies + 1, or 0: with numbers of elements (winner.c), and by halves. */
+typedef struct written {
+    loom_body_id winner, halves;
+} written;
+
+/* aux of an INDEX that the vectoriser writes: in range where it is evaluated, and maybe nowhere else. */
+#define VEC_INDEX_IN_RANGE 1
 
 typedef struct shared {
     uint64_t hash;
@@ -429,6 +439,11 @@ bool vec_by_expressions(vec *v, frame *f, loom_node_id id,
 void vec_write_halves(vec *v, const loom_body *stage);
 /* False without a remark where there is no such form of it. */
 bool vec_lift_halves(vec *v, frame *f, loom_node_id id, val *result);
+
+/* winner.c: folds and scans whose operator gives one of its operands. The body has the operands of the node for
+ * parameters; fold: that of the numbers, inside of it. map: by node of the program, each itself. */
+bool vec_write_winner(loom_arena *scratch, loom_program *p, loom_node_id id, loom_node_id *map, loom_body_id *body,
+                      loom_node_id *fold);
 
 /* reduce.c, permute.c, control.c */
 bool vec_lift_fold(vec *v, frame *f, loom_node_id id, val *result);
