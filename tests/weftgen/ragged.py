@@ -1,7 +1,7 @@
 """Programs over rows that differ in length: arguments and streams with lengths, rows that are filtered, cut, joined and computed,
 rows in rows. A row has type []s, rows [][]s; all sizes are open, and everything that needs an element asks for one first."""
 from .programs import Program, version
-from .terms import A, BOOL, E, I64, S, Seq
+from .terms import A, BOOL, E, I64, INTS, S, Seq
 
 
 def row_of(s):
@@ -222,6 +222,35 @@ class Ragged:
         places = "(imap (\\%s %s -> map (\\%s -> %s %% 5) %s) %s)" % (i, q, x, i, q, a)
         return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in permute (+) (replicate 4 0%s) %s %s)" % (self.s.name, places, a))
 
+    def choice(self, x, y):
+        """One of two rows, by what has an order: what is not a number has none. As an operator it is associative."""
+        r, i, n = self.r, self.name("i"), self.name("n")
+        keys = ["length %s", "length %s", "length %s %% 3", "length (filter (> 0) %s)"]
+        if self.s.name in INTS:
+            keys += ["sum %s", "sum (map (* 3) %s)"] + ["%s[0]"] * (r.random() < 0.1)
+        k, l, more = r.choice(keys), r.choice(keys[:3]), r.choice([">", ">=", "<", "<="])
+        if self.s.name in INTS and r.random() < 0.2:
+            first = "let %s = min (length %s) (length %s) let %s = loop %s = 0 while %s < %s && %s[%s] == %s[%s] do %s + 1 in " % (n, x, y, i, i, i, n, x, i, y, i, i)
+            return first + "if %s < %s then (if %s[%s] > %s[%s] then %s else %s) else if length %s %s length %s then %s else %s" % (i, n, x, i, y, i, x, y, x, more, y, x, y)
+        holds = "%s %s %s" % (k % x, more, k % y)
+        if r.random() < 0.3:
+            holds = "%s > %s || (%s == %s && %s)" % (l % x, l % y, l % x, l % y, holds)
+        return "if %s then %s else %s" % (holds, x, y)
+
+    def best(self, t, rows):
+        """A fold whose operator gives one of its operands: a row, or one with a number."""
+        r, a, x, y, k, l, i = self.r, self.name("a"), self.name("x"), self.name("y"), self.name("k"), self.name("l"), self.name("i")
+        if r.random() < 0.7:
+            op = "(\\%s %s -> %s)" % (x, y, self.choice(x, y))
+            if r.random() < 0.6:
+                return E(t, "(fold %s [] " % op, rows, ")")
+            return E(t, "(let %s = " % a, rows, " in if length %s > 0 then fold1 %s %s else [])" % (a, op, a))
+        more = r.choice(["%s > %s", "%s >= %s"]) % (k, l)
+        if r.random() < 0.5:
+            more = "%s > %s || (%s == %s && length %s > length %s)" % (k, l, k, l, x, y)
+        return E(t, "(fold (\\(%s, %s) (%s, %s) -> if %s then (%s, %s) else (%s, %s)) (-1, []) (imap (\\%s %s -> (%s * 5 %% 3, %s)) " %
+                 (k, x, l, y, more, k, x, l, y, i, a, i, a), rows, ")).1")
+
     def folded(self, t, env, d):
         """A fold of rows: joined, chosen, or added to one that is as long; each operator is associative."""
         r, a, q, x, y = self.r, self.name("a"), self.name("q"), self.name("x"), self.name("y")
@@ -231,8 +260,7 @@ class Ragged:
         if k < 0.4:
             return E(t, "(let %s = " % a, rows, " in if length %s > 0 then fold1 (++) %s else [])" % (a, a))
         if k < 0.6:
-            more = r.choice(["length %s > length %s" % (x, y), "length %s >= length %s" % (x, y)])
-            return E(t, "(fold (\\%s %s -> if %s then %s else %s) [] " % (x, y, more, x, y), rows, ")")
+            return self.best(t, rows)
         op, row = r.choice(["(+)", "max"]), self.name("r")
         value = self.number(dict(env, **{row: t, x: self.s}), 1)
         made = ["(map (\\%s -> map (\\%s -> " % (row, x), value, ") %s) " % q, rows, ")"]
@@ -269,7 +297,7 @@ class Ragged:
             return self.put(t, env, d)
         if x < 0.93 and d > 1:
             a, b = self.name("a"), self.name("b")
-            op = r.choice(["(++)", "(\\%s %s -> if length %s > length %s then %s else %s)" % (a, b, a, b, a, b)])
+            op = r.choice(["(++)", "(\\%s %s -> %s)" % (a, b, self.choice(a, b))])
             return E(t, "(%s %s [] " % (r.choice(["scan", "scan_ex", "scan_right"]), op), self.matrix(env, d - 1), ")")
         if x < 0.94 and d > 1:  # rows in rows
             return E(t, "(flatten (map (\\%s -> " % q, self.matrix(inner, d - 2), ") ", self.matrix(env, d - 1), "))")

@@ -571,12 +571,20 @@ static bool settle_own(vec *v, const piece *like, const val *shape, uint32_t i, 
     return true;
 }
 
+static bool has_check(const vec *v, loom_lexpr_id first) {
+    for (loom_lexpr_id i = first; i < v->l->n_exprs; i++) {
+        if (v->l->exprs[i].kind == LOOM_LX_CHECK) return true;
+    }
+    return false;
+}
+
 bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument, val *result) {
     mark m = vec_mark_here(v);
     val shape;
     leaf *out;
     vec_op_begin(v);
     bool ok = build(v, argument, &shape);
+    bool checked = has_check(v, m.n_exprs);
     vec_op_end(v);
     vec_forget_exprs(v, m);
     if (!ok) return false;
@@ -585,7 +593,8 @@ bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument,
     const extent **own = LOOM_NEW_ARRAY(v->scratch, const extent *, (size_t)shape.n + 1);
     piece like = {.build = build, .argument = argument, .node = n};
     for (uint32_t i = 0; i < shape.n; i++) {
-        done[i] = vec_is_free(v, &shape.at[i]);
+        /* A number that stands there without it would pass over the check: an index into an array of constants. */
+        done[i] = vec_is_free(v, &shape.at[i]) && !(checked && shape.at[i].n_own == 0);
         if (done[i]) out[i] = shape.at[i];
         if (!done[i] && !settle_own(v, &like, &shape, i, &own[i])) return false;
     }

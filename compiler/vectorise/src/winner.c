@@ -3,13 +3,13 @@
  *     fold (\a b -> if k a >= k b then a else b) ne xs
  *     ->  best = fold (\s t -> if s.0 >= t.0 then s else t) (k ne, -1) (map (\x i -> (k x, i)) xs (iota (length xs)))
  *         if best.1 < 0 then ne else xs[best.1]
- * What is joined are numbers of elements, and beside them *keys*: scalars that the operator finds in one of its operands
- * alone. They are found once for each element, by a map, and the operator is one on scalars. A scan is a scan of the
- * same, and a map that looks the elements up.
+ * What is joined are numbers of elements, and beside them *keys*: scalars that the operator finds in one of its
+ * operands alone. They are found once for each element, by a map, and the operator is one on scalars. A scan is a scan
+ * of the same, and a map that looks the elements up.
  *
- * Keys are found whether the operator gets to them or not. So one that stands under a condition has to be cheap and must
- * not fail, and one that may fail has to be found of both operands always: every element is one of them at some time,
- * and the neutral element is where there is any element.
+ * Keys are found whether the operator gets to them or not. So one that stands under a condition has to be cheap and
+ * must not fail, and one that may fail has to be found of both operands always: every element is one of them at some
+ * time, and the neutral element is where there is any element.
  *
  * Where the operator looks at both operands in other ways (rows in lexicographic order), it finds them by their
  * numbers:

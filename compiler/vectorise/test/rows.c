@@ -85,6 +85,65 @@ SAME(rows_and_numbers,
      "entry main (a: [][]f64) : ([]f64, i64) = fold (\\(x, i) (y, j) -> if sum x > sum y then (x, i) else (y, j)) "
      "([], -1) (imap (\\i r -> (r, i)) a)",
      "f64 5x[2 0 5 1 3]")
+/* What is chosen by (winner.c): keys of either, found beforehand; keys that may fail; both operands at once. */
+#define BEST(test) "fold (\\x y -> if " test " then x else y) []"
+#define GREATER_ROW                                                                                                    \
+    "(\\x y -> let n = min (length x) (length y) let i = loop i = 0 while i < n && x[i] == y[i] do i + 1 "             \
+    "in if i < n then (if x[i] > y[i] then x else y) else if length x >= length y then x else y)"
+SAME(best_by_two_keys,
+     "entry main (a: [][]f64) : []f64 = " BEST(
+         "length x % 3 > length y % 3 || (length x % 3 == length y % 3 && sum x > sum y)") " a",
+     "f64 7x[2 0 5 1 3 2 4]")
+SAME(best_by_a_key_of_one, "entry main (a: [][]f64) : []f64 = " BEST("length x > 2") " a", "f64 5x[2 0 5 1 3]")
+SAME(best_by_what_is_around,
+     "entry main (a: [][][]f64) (k: []i64) : [][]f64 = map2 (\\r c -> " BEST("length x % c >= length y % c") " r) a k",
+     "f64 4x[2 0 2 1]x[1 4 2 2 3]", "i64 4 = 2 3 4 1")
+SAME(best_first, "entry main (a: [][][]f64) : [][]f64 = map (fold1 (\\x y -> if x[0] <= y[0] then x else y)) a",
+     "f64 3x[2 1 3]x[1 4 3 2 2 3]")
+SAME(best_of_one_has_no_key, "entry main (a: [][]f64) : []f64 = fold1 (\\x y -> if x[9] <= y[9] then x else y) a",
+     "f64 1x[3]")
+SAME(best_of_none_has_no_key, "entry main (a: [][]f64) : []f64 = " BEST("x[9] <= y[9]") " a", "f64 0x[]")
+FAILS(best_of_two_has_no_key, "entry main (a: [][]f64) : []f64 = fold1 (\\x y -> if x[9] <= y[9] then x else y) a",
+      "f64 2x[3 2]")
+FAILS(best_without_a_key, "entry main (a: [][]f64) : []f64 = fold (\\x y -> if x[0] <= y[0] then x else y) [] a",
+      "f64 2x[3 2]")
+SAME(best_keeps_a_key_from_failing,
+     "entry main (a: [][]f64) : []f64 = " BEST("length x > 0 && (length y == 0 || x[0] >= y[0])") " a",
+     "f64 5x[2 0 5 0 3]")
+SAME(best_neutral, "entry main (a: [][]f64) : []f64 = fold (\\x y -> if length x > length y then x else y) [1, 2, 3] a",
+     "f64 4x[2 0 3 1]")
+SAME(best_of_regular, "entry main (a: [][]f64) : []f64 = fold1 (\\x y -> if sum x < sum y then x else y) a", "f64 6x4")
+SAME(greatest_row, "entry main (a: [][]f64) : []f64 = fold " GREATER_ROW " [] a", "f64 5x[2 0 5 1 3]")
+SAME(greatest_rows, "entry main (a: [][][]f64) : [][]f64 = map (fold " GREATER_ROW " []) a",
+     "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
+SAME(greatest_so_far, "entry main (a: [][][]f64) : [][][]f64 = map (scan " GREATER_ROW " []) a",
+     "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
+SAME(greatest_from_right, "entry main (a: [][]f64) : [][]f64 = scan_right " GREATER_ROW " [] a", "f64 5x[2 0 5 1 3]")
+SAME(greatest_after_sorting,
+     "entry main (a: [][]f64) : []f64 = " BEST("length x > 0 && (length y == 0 || (sort x)[0] >= (sort y)[0])") " a",
+     "f64 5x[2 0 5 0 3]")
+SAME(best_of_records,
+     "entry main (a: [][]f64) : (i64, []f64, [][]f64) = let r = fold (\\x y -> if x.0 > y.0 || (x.0 == y.0 && length "
+     "x.1 > length y.1) then x else y) (-1, [], []) (imap (\\i r -> (i % 2, r, [r, r])) a) in (r.0, r.1, r.2)",
+     "f64 5x[2 0 5 1 3]")
+SAME(best_is_looked_at,
+     "entry main (a: [][]f64) : []f64 = fold (\\x y -> let z = if length x > length y then x else y in if length z > 3 "
+     "then z else if sum z > 0 then z else y) [] a",
+     "f64 4x[2 0 3 1]")
+SAME(last_row, "entry main (a: [][]f64) : []f64 = fold1 (\\_ y -> y) a", "f64 5x[2 0 5 1 3]")
+SAME(best_with_fold_of_rows,
+     "entry main (a: [][][]f64) : [][]f64 = fold (\\x y -> if length (fold (++) [] x) > length (fold (++) [] y) then x "
+     "else y) [] a",
+     "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
+SAME(longest_rows_so_far,
+     "entry main (a: [][]f64) : ([][]f64, []f64) = scan_total (\\x y -> if length x > length y then x else y) [7] a",
+     "f64 4x[2 0 5 1]")
+SAME(longest_rows_before,
+     "entry main (a: [][]f64) : [][]f64 = scan_ex (\\x y -> if length x > length y then x else y) [7] a",
+     "f64 6x[2 0 5 1 3 1]")
+SAME(longest_rows_behind,
+     "entry main (a: [][][]f64) : [][][]f64 = map (scan_right (\\x y -> if length x > length y then x else y) []) a",
+     "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
 SAME(rows_in_rows_joined, "entry main (a: [][][]f64) : [][]f64 = fold (++) [] a", "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
 SAME(operator_with_fold,
      "entry main (a: [][]f64) : []f64 = fold (\\x y -> [fold (+) 0 x + fold (+) 0 y] ++ fold1 (++) [x, y]) [] a",
