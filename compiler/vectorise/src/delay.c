@@ -140,8 +140,8 @@ static bool delay_slice(vec *v, const loom_node *n, const val *ops, val *result)
     }
     if (given_from) from = *given_from;
     if (given_to) to = *given_to;
-    bool proven;
-    if (!check_slice(v, n, &from, &to, &size, step < 0, &proven)) return false;
+    bool proven = (n->aux & VEC_SLICE_IN_RANGE) != 0;
+    if (!proven && !check_slice(v, n, &from, &to, &size, step < 0, &proven)) return false;
     if (!vec_slice_extent(v, n, &from, &to, step, &length)) return false;
     val *parts = LOOM_NEW_ARRAY(v->scratch, val, 3);
     parts[0] = ops[0];

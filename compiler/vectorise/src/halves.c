@@ -261,6 +261,10 @@ static void make_map(writing *w) {
     for (; w->n_map < n; w->n_map++) w->map[w->n_map] = w->n_map;
 }
 
+static bool is_loop(const loom_node *n) {
+    return n->op == LOOM_OP_LOOP_FOR || n->op == LOOM_OP_LOOP_WHILE;
+}
+
 static loom_body_id written_by_halves(loom_program *p, loom_node_id id) {
     return p->nodes[id].op == LOOM_OP_SCAN ? write_scan(p, id) : write_fold(p, id);
 }
@@ -269,6 +273,12 @@ static void write_node(writing *w, loom_node_id id) {
     loom_body_id body;
     loom_node_id fold;
     make_map(w);
+    if (is_loop(&w->to->nodes[id])) {
+        if (!vec_write_window(w->v->scratch, w->to, id, w->map, &body, &fold)) return;
+        written_of(w, id)->window = body + 1;
+        written_of(w, fold)->together = true;
+        return;
+    }
     if (vec_write_winner(w->v->scratch, w->to, id, w->map, &body, &fold)) {
         written_of(w, id)->winner = body + 1;
         body = written_by_halves(w->to, fold);
@@ -278,11 +288,21 @@ static void write_node(writing *w, loom_node_id id) {
     written_of(w, id)->halves = body + 1;
 }
 
+/* A slice in a loop with arrays in its state: window.c has a look. */
+static bool has_window(const loom_program *p, const loom_node *n) {
+    if (!is_loop(n) || loom_type_levels(p, n->type) == 0) return false;
+    const loom_body *b = loom_node_body(p, n, n->n_bodies - 1);
+    for (loom_node_id id = b->first; id < b->end; id++) {
+        if (p->nodes[id].op == LOOM_OP_SLICE) return true;
+    }
+    return false;
+}
+
 void vec_write_halves(vec *v, const loom_body *stage) {
     const loom_program *from = v->p;
     writing w = {.v = v};
     for (loom_node_id id = stage->first; id < stage->end; id++) {
-        if (!joins_arrays(from, &from->nodes[id])) continue;
+        if (!joins_arrays(from, &from->nodes[id]) && !has_window(from, &from->nodes[id])) continue;
         if (!w.to) w.to = loom_program_clone(v->scratch, from);
         write_node(&w, id);
     }
@@ -290,7 +310,7 @@ void vec_write_halves(vec *v, const loom_body *stage) {
     /* And those inside of operators that were copied, which are smaller than what they were copied from. */
     uint32_t most = 4 * from->n_nodes + 100000;
     for (loom_node_id id = from->n_nodes; id < w.to->n_nodes && w.to->n_nodes < most; id++) {
-        if (joins_arrays(w.to, &w.to->nodes[id])) write_node(&w, id);
+        if (joins_arrays(w.to, &w.to->nodes[id]) || has_window(w.to, &w.to->nodes[id])) write_node(&w, id);
     }
     v->p = w.to;
 }
@@ -307,4 +327,23 @@ bool vec_lift_halves(vec *v, frame *f, loom_node_id id, val *result) {
     if (v->written[id].winner && lift_written(v, f, id, v->written[id].winner, result)) return true;
     vec_roll_back(v, m);
     return lift_written(v, f, id, v->written[id].halves, result);
+}
+
+static bool has_words(const vec *v, loom_node_id id) {
+    return id < v->n_written && v->written[id].window;
+}
+
+bool vec_lift_window(vec *v, frame *f, loom_node_id id, val *result) {
+    return has_words(v, id) && lift_written(v, f, id, v->written[id].window, result);
+}
+
+bool vec_expr_window(vec *v, frame *f, loom_node_id id, val *result) {
+    val *operands;
+    return has_words(v, id) && vec_operands(v, f, &v->p->nodes[id], &operands) &&
+           vec_expr_body(v, &v->p->bodies[v->written[id].window - 1], operands, f, result);
+}
+
+bool vec_turns_together(const vec *v, const loom_node *n) {
+    uint32_t id = (uint32_t)(n - v->p->nodes);
+    return id < v->n_written && v->written[id].together;
 }

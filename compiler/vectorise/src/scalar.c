@@ -444,8 +444,8 @@ bool vec_expr_node(vec *v, frame *f, loom_node_id id, val *result) {
     case LOOM_OP_PRIM: return expr_prim(v, f, n, result);
     case LOOM_OP_CONVERT: return expr_convert(v, f, n, result);
     case LOOM_OP_IF: return expr_if(v, f, n, result);
-    case LOOM_OP_LOOP_FOR: return expr_for(v, f, n, result);
-    case LOOM_OP_LOOP_WHILE: return expr_while(v, f, n, result);
+    case LOOM_OP_LOOP_FOR: return vec_expr_window(v, f, id, result) || expr_for(v, f, n, result);
+    case LOOM_OP_LOOP_WHILE: return vec_expr_window(v, f, id, result) || expr_while(v, f, n, result);
     case LOOM_OP_FOLD:
     case LOOM_OP_FOLD1: return expr_fold(v, f, n, result);
     case LOOM_OP_ASSERT: return expr_assert(v, f, n, result);

@@ -212,13 +212,16 @@ typedef struct vec {
     struct written *written;
 } vec;
 
-/* Bodies + 1, or 0: with numbers of elements (winner.c), and by halves. */
+/* Bodies + 1, or 0: with numbers of elements (winner.c), by halves; and with the ends of arrays (window.c). */
 typedef struct written {
-    loom_body_id winner, halves;
+    loom_body_id winner, halves, window;
+    bool together; /* a loop with ends of arrays: not where elements turn apart */
 } written;
 
 /* aux of an INDEX that the vectoriser writes: in range where it is evaluated, and maybe nowhere else. */
 #define VEC_INDEX_IN_RANGE 1
+/* The same of a SLICE, beside its other bits: it lies in its array. */
+#define VEC_SLICE_IN_RANGE 8
 
 typedef struct shared {
     uint64_t hash;
@@ -439,6 +442,15 @@ bool vec_by_expressions(vec *v, frame *f, loom_node_id id,
 void vec_write_halves(vec *v, const loom_body *stage);
 /* False without a remark where there is no such form of it. */
 bool vec_lift_halves(vec *v, frame *f, loom_node_id id, val *result);
+
+/* window.c: loops that take elements off the ends of arrays in their states. As for vec_write_winner; loop: that of the
+ * ends. */
+bool vec_write_window(loom_arena *scratch, loom_program *p, loom_node_id id, loom_node_id *map, loom_body_id *body,
+                      loom_node_id *loop);
+/* In these words, where there are any; false without a remark else. */
+bool vec_lift_window(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_expr_window(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_turns_together(const vec *v, const loom_node *n);
 
 /* winner.c: folds and scans whose operator gives one of its operands. The body has the operands of the node for
  * parameters; fold: that of the numbers, inside of it. map: by node of the program, each itself. */
