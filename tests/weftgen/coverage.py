@@ -35,6 +35,7 @@ PATTERNS = {
     "rows of columns": r"rows \(transpose", "rows of elements": r"rows \(flatten", "rows of all": r"rows \[", "consumer in a branch": r"then \(\w+_seq",
     "consumer in a loop": r"do \((fold|permute)_seq", "affine operator": r"b \* c \+ d", "operator of rows": r"\(zip_with \((zip_with|\(|[+*&|^]|\\a)",
     "fold that chooses a row": r"fold1? \(\\\w+ \w+ -> (if|let n)", "fold that chooses a record": r"fold \(\\\(k\d+, x\d+\)", "scan that chooses a row": r"scan\w* \(\\a\d+ b\d+ -> (if|let n)",
+    "state that loses elements": r"loop (\(q\d+, \w+(, p)?\)|q\d+) = .* do (\(*(if .*)?)*(tail|init|drop|take|q\d+\[)",
     "two dimensions of keys": r"generate 2 \(\\j",
 }
 

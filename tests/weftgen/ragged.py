@@ -73,7 +73,7 @@ class Ragged:
         if t in self.calls and r.random() < 0.15:
             return E(t, "(%s " % r.choice(self.calls[t]), self.row(env, d - 1), ")")
         rules = [(4, self.mapped), (3, self.filtered), (1.5, self.turned), (1.5, self.scanned), (1.5, self.joined), (2, self.cut),
-                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (2, self.chosen), (1.5, self.looped),
+                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (2, self.chosen), (1.5, self.looped), (1, self.eaten),
                  (1.5, self.paired), (0.7, self.turned_pair)]
         if d > 1:
             rules += [(2.5, self.looped_twice), (1, self.looped_or_not)]
@@ -206,6 +206,27 @@ class Ragged:
             return E(t, "(loop %s = " % q, start, " for %s < " % i, self.small(env, 1), " do ", *turn, ")")
         test = self.guarded(q, inner) if r.random() < 0.4 else self.test(inner, 2)
         return E(t, "(loop (%s, %s) = (" % (q, i), start, ", 0) while %s < 4 && " % i, test, " do (", *turn, ", %s + 1)).0" % i)
+
+    def eaten(self, t, env, d):
+        """A row that loses elements at its ends, turn by turn, and what is left of it or was made of it."""
+        r, q, s, i = self.r, self.name("q"), self.name("s"), self.name("i")
+        inner = dict(env, **{q: t, s: self.s})
+        cuts = [c.replace("q", q) for c in ("tail q", "init q", "drop (min 2 (length q)) q", "take (length q / 2) q", "q[1:max 1 (length q - 1)]", "tail (init (q ++ q[:1]))",
+                                            "(let p = tail q in take (length p) p)")] + ["%s[3:]" % q] * (r.random() < 0.05)
+        a, b = r.choice(cuts[:5]), r.choice(cuts)
+        value = self.number(inner, 1)
+        turn = r.choice([E(t, "(", b, ", ", value, ")"), E(t, "(if ", self.test(inner, 1), " then ", a, " else ", b, ", ", value, ")"),
+                         E(t, "if ", self.test(inner, 1), " then (", a, ", ", value, ") else (", b, ", %s)" % s)])
+        if r.random() < 0.3:  # where there may be nothing left
+            turn = E(t, "if length %s > 0 then " % q, turn, " else (%s, %s)" % (q, s))
+            loop = E(t, "(loop (%s, %s) = (" % (q, s), self.row(env, d - 1), ", 0) for %s < " % i, self.small(env, 1), " do (", turn, "))")
+        elif r.random() < 0.3:  # and a row beside it, or nothing
+            return E(t, "(loop (%s, %s, p) = (" % (q, i), self.row(env, d - 1), ", 0, replicate 3 0%s) while length %s > 0 do (%s, %s + 1, p with [%s %% 3] = %s[0])).2" % (self.s.name, q, a, i, i, q))
+        elif r.random() < 0.3:
+            return E(t, "(loop %s = " % q, self.row(env, d - 1), " while length %s > %d do " % (q, r.choice([1, 3])), r.choice([a, "(if %s[0] > 0 then %s else %s)" % (q, a, b)]), ")")
+        else:
+            loop = E(t, "(loop (%s, %s) = (" % (q, s), self.row(env, d - 1), ", 0) while length %s > %d do (" % (q, r.choice([0, 0, 1, 2])), turn, "))")
+        return E(t, loop, ".0") if r.random() < 0.5 else E(t, "[", loop, ".1]")
 
     def looped_or_not(self, t, env, d):
         """A loop for some elements, little or nothing for the others."""

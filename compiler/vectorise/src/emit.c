@@ -76,8 +76,9 @@ static loom_lexpr_id load_at(vec *v, loom_lvalue_id id, const source *sources, l
     e.mode = LOOM_LOAD_PROVEN;
     for (uint32_t i = 0; i < n; i++) {
         const source *s = &sources[i];
-        v->lost = v->lost || s->kind == FROM_OWN;
-        args[i] = s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->kind == FROM_EXPR ? s->at : vec_x_int(v, 0);
+        bool nowhere = s->kind == FROM_OWN || (s->kind == FROM_EXPR && s->at == LOOM_NONE);
+        v->lost = v->lost || nowhere;
+        args[i] = nowhere ? vec_x_int(v, 0) : s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->at;
     }
     source_range range = worst_range(sources, n);
     if (range == IN_RANGE_HERE) e.site = only_here(v);

@@ -137,6 +137,7 @@ static bool build_operator(vec *v, const operator_build *b, loom_lblock_id *bloc
     open_block open = vec_block_open(v);
     val a = operand_leaves(v, b, n - b->n_group), x = operand_leaves(v, b, 2 * n - b->n_group);
     bool ok = b->flagged ? flagged_results(v, b, &a, &x, results) : operator_results(v, b, &a, &x, results);
+    if (ok && v->lost) ok = vec_refuse(v, b->node, "the extent of rows that may differ in length");
     if (ok && !is_closed(v, open.first)) ok = vec_refuse(v, b->node, "an operator that uses values from around it");
     *block = vec_block_close(v, open, 2 * n, types, n, results);
     return ok;

@@ -122,6 +122,10 @@ SAME(greatest_from_right, "entry main (a: [][]f64) : [][]f64 = scan_right " GREA
 SAME(greatest_after_sorting,
      "entry main (a: [][]f64) : []f64 = " BEST("length x > 0 && (length y == 0 || (sort x)[0] >= (sort y)[0])") " a",
      "f64 5x[2 0 5 0 3]")
+SAME(best_first_by_sum, "entry main (a: [][]f64) : []f64 = fold1 (\\x y -> if sum x >= sum y then x else y) a",
+     "f64 5x[2 0 5 1 3]")
+SAME(best_first_by_one_sum, "entry main (a: [][]f64) : []f64 = fold1 (\\x y -> if sum x >= 3 then x else y) a",
+     "f64 5x[2 0 5 1 3]")
 SAME(best_of_records,
      "entry main (a: [][]f64) : (i64, []f64, [][]f64) = let r = fold (\\x y -> if x.0 > y.0 || (x.0 == y.0 && length "
      "x.1 > length y.1) then x else y) (-1, [], []) (imap (\\i r -> (i % 2, r, [r, r])) a) in (r.0, r.1, r.2)",
