@@ -279,8 +279,10 @@ static void write_node(writing *w, loom_node_id id) {
         written_of(w, fold)->together = true;
         return;
     }
-    if (vec_write_winner(w->v->scratch, w->to, id, w->map, &body, &fold)) {
-        written_of(w, id)->winner = body + 1;
+    if (vec_write_joined(w->to, id, w->map, &body)) {
+        written_of(w, id)->direct = body + 1;
+    } else if (vec_write_winner(w->v->scratch, w->to, id, w->map, &body, &fold)) {
+        written_of(w, id)->direct = body + 1;
         body = written_by_halves(w->to, fold);
         written_of(w, fold)->halves = body + 1;
     }
@@ -324,7 +326,7 @@ static bool lift_written(vec *v, frame *f, loom_node_id id, loom_body_id body, v
 bool vec_lift_halves(vec *v, frame *f, loom_node_id id, val *result) {
     if (id >= v->n_written || !v->written[id].halves) return false;
     mark m = vec_mark_here(v);
-    if (v->written[id].winner && lift_written(v, f, id, v->written[id].winner, result)) return true;
+    if (v->written[id].direct && lift_written(v, f, id, v->written[id].direct, result)) return true;
     vec_roll_back(v, m);
     return lift_written(v, f, id, v->written[id].halves, result);
 }

@@ -212,9 +212,10 @@ typedef struct vec {
     struct written *written;
 } vec;
 
-/* Bodies + 1, or 0: with numbers of elements (winner.c), by halves; and with the ends of arrays (window.c). */
+/* Bodies + 1, or 0: with numbers of elements (winner.c) or as one array (joined.c), by halves; and with the ends of
+ * arrays (window.c). */
 typedef struct written {
-    loom_body_id winner, halves, window;
+    loom_body_id direct, halves, window;
     bool together; /* a loop with ends of arrays: not where elements turn apart */
 } written;
 
@@ -451,6 +452,9 @@ bool vec_write_window(loom_arena *scratch, loom_program *p, loom_node_id id, loo
 bool vec_lift_window(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_expr_window(vec *v, frame *f, loom_node_id id, val *result);
 bool vec_turns_together(const vec *v, const loom_node *n);
+
+/* joined.c: folds and scans that put rows one behind the other. As for vec_write_winner. */
+bool vec_write_joined(loom_program *p, loom_node_id id, loom_node_id *map, loom_body_id *body);
 
 /* winner.c: folds and scans whose operator gives one of its operands. The body has the operands of the node for
  * parameters; fold: that of the numbers, inside of it. map: by node of the program, each itself. */
