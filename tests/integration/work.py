@@ -144,8 +144,8 @@ entry queued (n: i64) : (i64, []bool) =
     loop (q, s, seen) = ([0], 0, replicate n false with [0] = true) while length q > 0 do
       let x = q[0]
       let (a, b) = ((x * 3 + 1) % n, (x * 5 + 2) % n)
-      let (q, seen) = if seen[a] then (tail q, seen) else (tail q ++ [a], seen with [a] = true)
-      in if seen[b] then (q, s + x, seen) else (q ++ [b], s + x, seen with [b] = true)
+      in if seen[a] then (if seen[b] then (tail q, s + x, seen) else (tail q ++ [b], s + x, seen with [b] = true))
+         else (tail q ++ [a], s + x, seen with [a] = true)
   in (s, seen)
 entry growing (ns: []i64) : []i64 =
   map (\\n -> length (loop xs = [1i64] while length xs < n do xs ++ [sum xs])) ns
@@ -178,6 +178,8 @@ entry best (ks: []i64) (xss: [][]f64) : (i64, []f64) =
 entry best_of_each (xss: [][]f64) : [][]f64 =
   map (\\k -> fold (\\a b -> if length a % k >= length b % k then a else b) [] xss) (map (+ 2) (iota 20))
 entry longest_so_far (xss: [][]f64) : [][]f64 = scan (\\a b -> if length a >= length b then a else b) [] xss
+entry joined (xss: [][]f64) : []f64 = fold (++) [] xss
+entry joined_so_far (xss: [][]f64) : [][]f64 = scan (++) [] xss
 
 -- Streams: folds and a histogram in one traversal.
 entry stream [n] (counts: [n]i64) (s: seq f64) : (f64, f64, []i64) =
@@ -240,6 +242,9 @@ def operators():
         xss = [rng.normal(size=k) for k in rng.integers(1, 9, n)]
         for entry in ("longest", "largest", "greatest", "best_of_each", "longest_so_far"):
             compare(PROGRAM, entry, {"xss": xss})
+        few = [rng.normal(size=k) for k in rng.integers(0, 3, n // 3)]
+        compare(PROGRAM, "joined", {"xss": few})
+        compare(PROGRAM, "joined_so_far", {"xss": few})
         compare(PROGRAM, "best", {"ks": rng.integers(0, 50, n), "xss": xss}, ("0", "1"))
 
 

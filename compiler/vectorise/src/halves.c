@@ -1,5 +1,5 @@
-/* Folds and scans by halves: of operators that are no scalar operation at each place of their operands, as those that
- * join rows (++) or choose one of two.
+/* Folds and scans by halves: of operators that are no scalar operation at each place of their operands, and neither
+ * join rows (joined.c) nor give one of two (winner.c).
  *
  *     fold op ne xs  ->  loop ys = xs while length ys > 1 do
  *                            let n = length ys / 2 * 2
@@ -19,7 +19,7 @@
  *
  * The core has no name for this while programs are analysed: a fold is a fold, and most of them are reductions. So such
  * bodies are written behind those of the program when it comes to be vectorised; their maps have the fold's own
- * operator for their body.
+ * operator for their body. So are all others that are found better than what the program says (window.c too), here.
  */
 #include "vec.h"
 
