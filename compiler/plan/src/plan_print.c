@@ -49,9 +49,8 @@ static void print_permute(const loom_plan *p, const loom_plan_action *action, FI
 
 static void print_action(const loom_plan *p, const loom_plan_action *action, FILE *to) {
     static const char *const simple[] = {
-        [LOOM_ACT_ALLOC] = "alloc", [LOOM_ACT_FREE] = "free",    [LOOM_ACT_COPY] = "copy",
-        [LOOM_ACT_FILL] = "fill",   [LOOM_ACT_SWAP] = "swap",
-        [LOOM_ACT_IF] = "if",       [LOOM_ACT_APPEND] = "append"};
+        [LOOM_ACT_ALLOC] = "alloc", [LOOM_ACT_FREE] = "free", [LOOM_ACT_COPY] = "copy",    [LOOM_ACT_FILL] = "fill",
+        [LOOM_ACT_SWAP] = "swap",   [LOOM_ACT_IF] = "if",     [LOOM_ACT_APPEND] = "append"};
     switch (action->kind) {
     case LOOM_ACT_BREAK:
         fputs("break unless", to);

@@ -71,7 +71,8 @@ static bool at_point(vec *v, const space *s, leaf x, loom_lexpr_id *e) {
     if (!x.n_own) return vec_to_expr(v, &x, e);
     for (; x.n_own; k++) {
         val whole = {1, &x}, element;
-        if (!vec_pull(v, NULL, &whole, (index_step){.at = vec_x_axis(v, s->depth + k), .checked = true, .site = LOOM_NONE}, &element))
+        if (!vec_pull(v, NULL, &whole,
+                      (index_step){.at = vec_x_axis(v, s->depth + k), .checked = true, .site = LOOM_NONE}, &element))
             return false;
         x = element.at[0];
     }
