@@ -110,6 +110,8 @@ FAILS(best_without_a_key, "entry main (a: [][]f64) : []f64 = fold (\\x y -> if x
 SAME(best_keeps_a_key_from_failing,
      "entry main (a: [][]f64) : []f64 = " BEST("length x > 0 && (length y == 0 || x[0] >= y[0])") " a",
      "f64 5x[2 0 5 0 3]")
+SAME(best_by_a_key_that_the_neutral_one_lacks,
+     "entry main (a: [][]f64) : []f64 = fold (\\x y -> if y[0] > 3 then y else x) [] a", "f64 5x[2 1 5 1 3]")
 SAME(best_neutral, "entry main (a: [][]f64) : []f64 = fold (\\x y -> if length x > length y then x else y) [1, 2, 3] a",
      "f64 4x[2 0 3 1]")
 SAME(best_of_regular, "entry main (a: [][]f64) : []f64 = fold1 (\\x y -> if sum x < sum y then x else y) a", "f64 6x4")
