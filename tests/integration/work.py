@@ -128,6 +128,25 @@ entry searched (n: i64) : ([]i64, []bool) =
       let a = (q[head] * 3 + 1) % n
       in if seen[a] then (q, head + 1, end, seen) else (q with [end] = a, head + 1, end + 1, seen with [a] = true)
   in (q, seen)
+-- What loses its first elements, or its last ones; and what gains some at its end for it.
+entry tails (xs: []i64) : i64 = (loop (q, s) = (xs, 0) while length q > 0 do (tail q, s + q[0])).1
+entry drops (xs: []i64) : i64 = (loop (q, s) = (xs, 0) while length q > 3 do (drop 3 q, s + q[0] * q[2])).1
+entry inits (xs: []i64) : i64 = (loop (q, s) = (xs, 0) while length q > 0 do (init q, s + sum q)).1
+entry cut_in_two (xs: []i64) : ([]i64, i64) =
+  loop (q, s) = (xs, 0) while length q > 1 do (if s % 2 == 0 then take (length q / 2) q else drop (length q / 2) q, s + q[0])
+entry tails_in_map (xs: []i64) : []i64 =
+  map (\\k -> (loop (q, s) = (xs, 0) while length q > k do (tail q, s + q[0])).1) (iota 10)
+entry tails_beside (xs: []i64) : []i64 =
+  (loop (q, h) = (xs, replicate 1000 0) while length q > 0 do (tail q, h with [q[0]] = length q)).1
+entry queue (n: i64) : i64 = (loop (q, s) = (iota 100, 0) for _i < n do (tail q ++ [q[0] * 3 % 1001], s + q[0])).1
+entry queued (n: i64) : (i64, []bool) =
+  let (_, s, seen) =
+    loop (q, s, seen) = ([0], 0, replicate n false with [0] = true) while length q > 0 do
+      let x = q[0]
+      let (a, b) = ((x * 3 + 1) % n, (x * 5 + 2) % n)
+      in if seen[a] then (if seen[b] then (tail q, s + x, seen) else (tail q ++ [b], s + x, seen with [b] = true))
+         else (tail q ++ [a], s + x, seen with [a] = true)
+  in (s, seen)
 entry growing (ns: []i64) : []i64 =
   map (\\n -> length (loop xs = [1i64] while length xs < n do xs ++ [sum xs])) ns
 
@@ -145,6 +164,22 @@ entry filtered (xss: [][]f64) : [][]f64 = map (\\xs -> scan (+) 0 (filter (> 0) 
 entry flattened (xss: [][]f64) : []f64 = reverse (flatten (map (\\xs -> xs ++ reverse xs) xss))
 entry twice (xss: [][]f64) : ([]f64, [][]f64) =
   let yss = map (\\xs -> map exp xs) xss in (map maximum yss, map (\\ys -> map (\\y -> y / sum ys) ys) yss)
+
+-- Operators that give one of their operands, and that join them.
+def greater (a: []f64) (b: []f64) : []f64 =
+  let n = min (length a) (length b)
+  let i = loop i = 0 while i < n && a[i] == b[i] do i + 1
+  in if i < n then (if a[i] > b[i] then a else b) else if length a >= length b then a else b
+entry longest (xss: [][]f64) : []f64 = fold (\\a b -> if length a >= length b then a else b) [] xss
+entry largest (xss: [][]f64) : []f64 = fold1 (\\a b -> if sum a >= sum b then a else b) xss
+entry greatest (xss: [][]f64) : []f64 = fold greater [] xss
+entry best (ks: []i64) (xss: [][]f64) : (i64, []f64) =
+  fold (\\(k, a) (l, b) -> if k > l || (k == l && length a > length b) then (k, a) else (l, b)) (-1, []) (zip ks xss)
+entry best_of_each (xss: [][]f64) : [][]f64 =
+  map (\\k -> fold (\\a b -> if length a % k >= length b % k then a else b) [] xss) (map (+ 2) (iota 20))
+entry longest_so_far (xss: [][]f64) : [][]f64 = scan (\\a b -> if length a >= length b then a else b) [] xss
+entry joined (xss: [][]f64) : []f64 = fold (++) [] xss
+entry joined_so_far (xss: [][]f64) : [][]f64 = scan (++) [] xss
 
 -- Streams: folds and a histogram in one traversal.
 entry stream [n] (counts: [n]i64) (s: seq f64) : (f64, f64, []i64) =
@@ -169,6 +204,13 @@ def loops():
     ns = np.full(300, 3)
     ns[7] = 300
     compare(PROGRAM, "growing", {"ns": ns})
+    for n in (300, 3000):
+        xs = rng.integers(0, 1000, n)
+        for entry in ("tails", "drops", "inits", "tails_in_map", "tails_beside"):
+            compare(PROGRAM, entry, {"xs": xs})
+        compare(PROGRAM, "cut_in_two", {"xs": xs}, ("0", "1"))
+        compare(PROGRAM, "queue", {"n": n})
+        compare(PROGRAM, "queued", {"n": n}, ("0", "1"))
     # A turn that changes one element does not touch the others.
     for entry in ("changed", "changed_at_times", "changed_by_itself", "diagonal", "rows_in_turn", "counted"):
         compare(PROGRAM, entry, {"n": 500})
@@ -193,6 +235,17 @@ def rows():
     few = one_long_row(300, 120)
     compare(example("sort_rows"), "bubble_sort_all", {"xss": few})
     compare(example("sort_rows"), "quicksort_all", {"xss": one_long_row(300, 3000)})
+
+
+def operators():
+    for n in (300, 3000):
+        xss = [rng.normal(size=k) for k in rng.integers(1, 9, n)]
+        for entry in ("longest", "largest", "greatest", "best_of_each", "longest_so_far"):
+            compare(PROGRAM, entry, {"xss": xss})
+        few = [rng.normal(size=k) for k in rng.integers(0, 3, n // 3)]
+        compare(PROGRAM, "joined", {"xss": few})
+        compare(PROGRAM, "joined_so_far", {"xss": few})
+        compare(PROGRAM, "best", {"ks": rng.integers(0, 50, n), "xss": xss}, ("0", "1"))
 
 
 def streams():
@@ -244,7 +297,7 @@ def examples():
 
 
 try:
-    for part in (loops, branches, rows, streams, references, pairs, transforms, examples):
+    for part in (loops, branches, rows, operators, streams, references, pairs, transforms, examples):
         if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
             part()
             died = farm.died()

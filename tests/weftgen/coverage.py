@@ -36,6 +36,8 @@ PATTERNS = {
     "consumer in a loop": r"do \((fold|permute)_seq", "affine operator": r"b \* c \+ d", "operator of rows": r"\(zip_with \((zip_with|\(|[+*&|^]|\\a)",
     "two dimensions of keys": r"generate 2 \(\\j", "foreign": r"foreign def", "groups for ever": r"group_seq forever", "sized def": r"def z0 \[a\]",
     "call of a sized def": r"\(z0 ", "elements of collected lists": r"rows \(flatten t\d",
+    "fold that chooses a row": r"fold1? \(\\\w+ \w+ -> (if|let n)", "fold that chooses a record": r"fold \(\\\(k\d+, x\d+\)", "scan that chooses a row": r"scan\w* \(\\a\d+ b\d+ -> (if|let n)",
+    "state that loses elements": r"loop (\(q\d+, \w+(, p)?\)|q\d+) = .* do (\(*(if .*)?)*(tail|init|drop|take|q\d+\[)",
 }
 
 

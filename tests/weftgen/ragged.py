@@ -1,7 +1,7 @@
 """Programs over rows that differ in length: arguments and streams with lengths, rows that are filtered, cut, joined and computed,
 rows in rows. A row has type []s, rows [][]s; all sizes are open, and everything that needs an element asks for one first."""
 from .programs import Program, version
-from .terms import A, BOOL, E, I64, S, Seq
+from .terms import A, BOOL, E, I64, INTS, S, Seq
 
 
 def row_of(s):
@@ -73,7 +73,7 @@ class Ragged:
         if t in self.calls and r.random() < 0.15:
             return E(t, "(%s " % r.choice(self.calls[t]), self.row(env, d - 1), ")")
         rules = [(4, self.mapped), (3, self.filtered), (1.5, self.turned), (1.5, self.scanned), (1.5, self.joined), (2, self.cut),
-                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (2, self.chosen), (1.5, self.looped),
+                 (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (2, self.chosen), (1.5, self.looped), (1, self.eaten),
                  (1.5, self.paired), (0.7, self.turned_pair)]
         if d > 1:
             rules += [(2.5, self.looped_twice), (1, self.looped_or_not)]
@@ -207,6 +207,27 @@ class Ragged:
         test = self.guarded(q, inner) if r.random() < 0.4 else self.test(inner, 2)
         return E(t, "(loop (%s, %s) = (" % (q, i), start, ", 0) while %s < 4 && " % i, test, " do (", *turn, ", %s + 1)).0" % i)
 
+    def eaten(self, t, env, d):
+        """A row that loses elements at its ends, turn by turn, and what is left of it or was made of it."""
+        r, q, s, i = self.r, self.name("q"), self.name("s"), self.name("i")
+        inner = dict(env, **{q: t, s: self.s})
+        cuts = [c.replace("q", q) for c in ("tail q", "init q", "drop (min 2 (length q)) q", "take (length q / 2) q", "q[1:max 1 (length q - 1)]", "tail (init (q ++ q[:1]))",
+                                            "(let p = tail q in take (length p) p)")] + ["%s[3:]" % q] * (r.random() < 0.05)
+        a, b = r.choice(cuts[:5]), r.choice(cuts)
+        value = self.number(inner, 1)
+        turn = r.choice([E(t, "(", b, ", ", value, ")"), E(t, "(if ", self.test(inner, 1), " then ", a, " else ", b, ", ", value, ")"),
+                         E(t, "if ", self.test(inner, 1), " then (", a, ", ", value, ") else (", b, ", %s)" % s)])
+        if r.random() < 0.3:  # where there may be nothing left
+            turn = E(t, "if length %s > 0 then " % q, turn, " else (%s, %s)" % (q, s))
+            loop = E(t, "(loop (%s, %s) = (" % (q, s), self.row(env, d - 1), ", 0) for %s < " % i, self.small(env, 1), " do (", turn, "))")
+        elif r.random() < 0.3:  # and a row beside it, or nothing
+            return E(t, "(loop (%s, %s, p) = (" % (q, i), self.row(env, d - 1), ", 0, replicate 3 0%s) while length %s > 0 do (%s, %s + 1, p with [%s %% 3] = %s[0])).2" % (self.s.name, q, a, i, i, q))
+        elif r.random() < 0.3:
+            return E(t, "(loop %s = " % q, self.row(env, d - 1), " while length %s > %d do " % (q, r.choice([1, 3])), r.choice([a, "(if %s[0] > 0 then %s else %s)" % (q, a, b)]), ")")
+        else:
+            loop = E(t, "(loop (%s, %s) = (" % (q, s), self.row(env, d - 1), ", 0) while length %s > %d do (" % (q, r.choice([0, 0, 1, 2])), turn, "))")
+        return E(t, loop, ".0") if r.random() < 0.5 else E(t, "[", loop, ".1]")
+
     def looped_or_not(self, t, env, d):
         """A loop for some elements, little or nothing for the others."""
         short = self.r.choice([E(t, "[]"), E(t, "[", self.number(env, 1), "]")])
@@ -222,6 +243,35 @@ class Ragged:
         places = "(imap (\\%s %s -> map (\\%s -> %s %% 5) %s) %s)" % (i, q, x, i, q, a)
         return E(t, "(let %s = " % a, self.matrix(env, d - 1), " in permute (+) (replicate 4 0%s) %s %s)" % (self.s.name, places, a))
 
+    def choice(self, x, y):
+        """One of two rows, by what has an order: what is not a number has none. As an operator it is associative."""
+        r, i, n = self.r, self.name("i"), self.name("n")
+        keys = ["length %s", "length %s", "length %s %% 3", "length (filter (> 0) %s)"]
+        if self.s.name in INTS:
+            keys += ["sum %s", "sum (map (* 3) %s)"] + ["%s[0]"] * (r.random() < 0.1)
+        k, l, more = r.choice(keys), r.choice(keys[:3]), r.choice([">", ">=", "<", "<="])
+        if self.s.name in INTS and r.random() < 0.2:
+            first = "let %s = min (length %s) (length %s) let %s = loop %s = 0 while %s < %s && %s[%s] == %s[%s] do %s + 1 in " % (n, x, y, i, i, i, n, x, i, y, i, i)
+            return first + "if %s < %s then (if %s[%s] > %s[%s] then %s else %s) else if length %s %s length %s then %s else %s" % (i, n, x, i, y, i, x, y, x, more, y, x, y)
+        holds = "%s %s %s" % (k % x, more, k % y)
+        if r.random() < 0.3:
+            holds = "%s > %s || (%s == %s && %s)" % (l % x, l % y, l % x, l % y, holds)
+        return "if %s then %s else %s" % (holds, x, y)
+
+    def best(self, t, rows):
+        """A fold whose operator gives one of its operands: a row, or one with a number."""
+        r, a, x, y, k, l, i = self.r, self.name("a"), self.name("x"), self.name("y"), self.name("k"), self.name("l"), self.name("i")
+        if r.random() < 0.7:
+            op = "(\\%s %s -> %s)" % (x, y, self.choice(x, y))
+            if r.random() < 0.6:
+                return E(t, "(fold %s [] " % op, rows, ")")
+            return E(t, "(let %s = " % a, rows, " in if length %s > 0 then fold1 %s %s else [])" % (a, op, a))
+        more = r.choice(["%s > %s", "%s >= %s"]) % (k, l)
+        if r.random() < 0.5:
+            more = "%s > %s || (%s == %s && length %s > length %s)" % (k, l, k, l, x, y)
+        return E(t, "(fold (\\(%s, %s) (%s, %s) -> if %s then (%s, %s) else (%s, %s)) (-1, []) (imap (\\%s %s -> (%s * 5 %% 3, %s)) " %
+                 (k, x, l, y, more, k, x, l, y, i, a, i, a), rows, ")).1")
+
     def folded(self, t, env, d):
         """A fold of rows: joined, chosen, or added to one that is as long; each operator is associative."""
         r, a, q, x, y = self.r, self.name("a"), self.name("q"), self.name("x"), self.name("y")
@@ -231,8 +281,7 @@ class Ragged:
         if k < 0.4:
             return E(t, "(let %s = " % a, rows, " in if length %s > 0 then fold1 (++) %s else [])" % (a, a))
         if k < 0.6:
-            more = r.choice(["length %s > length %s" % (x, y), "length %s >= length %s" % (x, y)])
-            return E(t, "(fold (\\%s %s -> if %s then %s else %s) [] " % (x, y, more, x, y), rows, ")")
+            return self.best(t, rows)
         op, row = r.choice(["(+)", "max"]), self.name("r")
         value = self.number(dict(env, **{row: t, x: self.s}), 1)
         made = ["(map (\\%s -> map (\\%s -> " % (row, x), value, ") %s) " % q, rows, ")"]
@@ -269,7 +318,7 @@ class Ragged:
             return self.put(t, env, d)
         if x < 0.93 and d > 1:
             a, b = self.name("a"), self.name("b")
-            op = r.choice(["(++)", "(\\%s %s -> if length %s > length %s then %s else %s)" % (a, b, a, b, a, b)])
+            op = r.choice(["(++)", "(\\%s %s -> %s)" % (a, b, self.choice(a, b))])
             return E(t, "(%s %s [] " % (r.choice(["scan", "scan_ex", "scan_right"]), op), self.matrix(env, d - 1), ")")
         if x < 0.94 and d > 1:  # rows in rows
             return E(t, "(flatten (map (\\%s -> " % q, self.matrix(inner, d - 2), ") ", self.matrix(env, d - 1), "))")

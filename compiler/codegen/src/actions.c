@@ -544,7 +544,7 @@ static node_list *only_child(const node *n, size_t b) {
     return (node_list *)(inner ? &n->inner : &n->otherwise);
 }
 
-/* Whether b is in use where the loop may be left: then it must be allocated outside. */
+/* Whether b is in use where the loop may be left: then it is allocated outside, if its size is known there. */
 static bool lives_at_break(const node_list *list, size_t b) {
     bool before = false;
     for (size_t i = 0, at = list->count; i < list->count; i++) {
@@ -553,6 +553,27 @@ static bool lives_at_break(const node_list *list, size_t b) {
         if (at < list->count && before && i >= at && list->at[i]->touched[b]) return true;
     }
     return false;
+}
+
+/* Whether an extent of b is something that the block makes or changes. */
+static bool sized_inside(const loom_gen *g, const node_list *list, uint32_t b) {
+    const loom_plan_buffer *buffer = &g->buffers.at[b];
+    for (uint32_t k = 0; k < buffer->n_extents; k++) {
+        const loom_plan_extent *e = &g->extents.at[buffer->extents[k]];
+        if (e->kind != LOOM_EXTENT_SCALAR && e->kind != LOOM_EXTENT_SEGMENTED) continue;
+        for (size_t i = 0; i < list->count; i++) {
+            if (list->at[i]->touched[e->buffer]) return true;
+            if (e->kind == LOOM_EXTENT_SEGMENTED && list->at[i]->touched[e->lengths]) return true;
+        }
+    }
+    return false;
+}
+
+/* Allocated turn by turn, though it lives where the loop may be left: it is freed there too. */
+static void free_at_break(planner *p, const node_list *list, uint32_t b) {
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->at[i]->action.kind == LOOM_ACT_BREAK) LOOM_PUSH(p->g->arena, list->at[i]->left, b);
+    }
 }
 
 static void place_buffer(planner *p, node_list *list, uint32_t b) {
@@ -565,7 +586,9 @@ static void place_buffer(planner *p, node_list *list, uint32_t b) {
     }
     if (!uses) return;
     node_list *child = uses == 1 && !p->kept[b] ? only_child(list->at[begin], b) : NULL;
-    if (child && !lives_at_break(child, b)) {
+    bool at_break = child && lives_at_break(child, b);
+    if (child && (!at_break || sized_inside(p->g, child, b))) {
+        if (at_break) free_at_break(p, child, b);
         place_buffer(p, child, b);
         return;
     }
@@ -609,6 +632,10 @@ static void flatten(flat *f, const node_list *list, bool top) {
         emit_life(f, n->made.at, n->made.count, LOOM_ACT_ALLOC);
         size_t at = f->actions.count;
         LOOM_PUSH(g->arena, f->actions, n->action);
+        if (n->left.count) {
+            f->actions.at[at].n_buffers = (uint32_t)n->left.count;
+            f->actions.at[at].buffers = n->left.at;
+        }
         list_touched(f, n, &f->actions.at[at]);
         flatten(f, &n->inner, false);
         f->actions.at[at].n_inner = (uint32_t)(f->actions.count - at - 1);

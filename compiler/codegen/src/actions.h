@@ -12,6 +12,7 @@ typedef struct node {
     bool *touched;                  /* per buffer, those of the children included */
     node_list inner, otherwise;     /* LOOP, IF, ROWS */
     LOOM_VEC(uint32_t) made, freed; /* buffers, before and after it */
+    LOOM_VEC(uint32_t) left;        /* BREAK: what is freed where the loop is left */
     bool per_chunk;
     loom_lop_id op; /* of which it is all, divided along its first axis if it is divided; else LOOM_NONE */
 } node;

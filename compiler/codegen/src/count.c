@@ -54,7 +54,7 @@ void loom_count_store(loom_fn *fn, loom_lvalue_id value) {
 }
 
 void loom_count_expr(loom_fn *fn, const loom_lexpr *e, uint64_t n) {
-    uint64_t work = e->kind == LOOM_LX_PRIM ? (uint64_t)loom_prim_table[e->prim].work : e->kind == LOOM_LX_CONVERT;
+    uint64_t work = e->kind == LOOM_LX_PRIM ? loom_prim_counted((loom_prim)e->prim) : e->kind == LOOM_LX_CONVERT;
     loom_count(fn, LOOM_COUNTED_EVALUATIONS, n * work);
 }
 

@@ -98,7 +98,7 @@ static loom_status *eval_prim(evaluation *ev, const loom_node *n, slot *result) 
         }
     }
     prim_kernel(n->prim, type)(1, result->raw, a.raw, b.raw, c.raw);
-    ev->work += (uint64_t)info->work;
+    ev->work += loom_prim_counted((loom_prim)n->prim);
     return NULL;
 }
 

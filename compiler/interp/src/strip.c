@@ -274,7 +274,7 @@ static void plan_nodes(planner *w, loom_body_id body, uint32_t mask) {
         switch ((loom_op)n->op) {
         case LOOM_OP_CONST: v = plan_const(w, code->nodes[k]); break;
         case LOOM_OP_PRIM:
-            work += (uint64_t)loom_prim_table[n->prim].work;
+            work += loom_prim_counted((loom_prim)n->prim);
             v = plan_kernel(w, n);
             break;
         case LOOM_OP_CONVERT:

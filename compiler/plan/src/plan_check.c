@@ -354,6 +354,11 @@ static loom_status *check_action(checker *c, uint32_t a, uint32_t end, uint32_t 
         return check_inner(c, a, end, depth, in_loop);
     case LOOM_ACT_BREAK:
         NEED(in_loop, "action %u: break outside of a loop", a);
+        for (uint32_t i = 0; i < action->n_buffers; i++) {
+            LOOM_TRY(check_buffer(c, a, action->buffers[i]));
+            NEED(is_allocated(p->buffers[action->buffers[i]].storage), "action %u: buffer %u is not one to free", a,
+                 action->buffers[i]);
+        }
         return check_scalar_buffer(c, a, action->buffer, LOOM_BOOL);
     case LOOM_ACT_IF:
         LOOM_TRY(check_scalar_buffer(c, a, action->buffer, LOOM_BOOL));

@@ -49,10 +49,15 @@ static void print_permute(const loom_plan *p, const loom_plan_action *action, FI
 
 static void print_action(const loom_plan *p, const loom_plan_action *action, FILE *to) {
     static const char *const simple[] = {
-        [LOOM_ACT_ALLOC] = "alloc", [LOOM_ACT_FREE] = "free",    [LOOM_ACT_COPY] = "copy",
-        [LOOM_ACT_FILL] = "fill",   [LOOM_ACT_SWAP] = "swap",    [LOOM_ACT_BREAK] = "break unless",
-        [LOOM_ACT_IF] = "if",       [LOOM_ACT_APPEND] = "append"};
+        [LOOM_ACT_ALLOC] = "alloc", [LOOM_ACT_FREE] = "free", [LOOM_ACT_COPY] = "copy",    [LOOM_ACT_FILL] = "fill",
+        [LOOM_ACT_SWAP] = "swap",   [LOOM_ACT_IF] = "if",     [LOOM_ACT_APPEND] = "append"};
     switch (action->kind) {
+    case LOOM_ACT_BREAK:
+        fputs("break unless", to);
+        print_buffer_name(p, action->buffer, to);
+        if (action->n_buffers) fputs(", and free", to);
+        for (uint32_t i = 0; i < action->n_buffers; i++) print_buffer_name(p, action->buffers[i], to);
+        break;
     case LOOM_ACT_KERNEL: print_kernel_action(p, action, to); break;
     case LOOM_ACT_REDUCE:
         fprintf(to, "reduce %s, %s over ", p->kernels[action->kernel].symbol, p->kernels[action->kernel2].symbol);

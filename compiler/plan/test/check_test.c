@@ -285,3 +285,13 @@ LOOM_TEST(plan_check, nesting) {
         (actions[3] = (loom_plan_action){.kind = LOOM_ACT_LOOP, .extent = 1, .buffer = LOOM_NO_EXTENT, .n_inner = 4}));
     REFUSED((actions[3] = (loom_plan_action){.kind = LOOM_ACT_BREAK, .buffer = 1}));
 }
+
+/* A loop that is left frees what is alive there, and nothing else. */
+LOOM_TEST(plan_check, left_loops) {
+    static const uint32_t dead[] = {3}, input[] = {0};
+    loom_plan_action loop = {.kind = LOOM_ACT_LOOP, .extent = LOOM_NO_EXTENT, .buffer = LOOM_NO_EXTENT, .n_inner = 1};
+    loom_plan_action leave = {.kind = LOOM_ACT_BREAK, .buffer = 1, .n_buffers = 1, .buffers = dead};
+    REFUSED((actions[2] = loop, actions[3] = leave));
+    leave.buffers = input;
+    REFUSED((actions[2] = loop, actions[3] = leave));
+}

@@ -414,6 +414,18 @@ static void finish_collected(eval *v, const loom_lop *o, uint32_t i) {
     if (b->n) memcpy(b->at, got.at, (size_t)b->n * sizeof *b->at);
 }
 
+/* Nothing behind the test is evaluated where it does not hold. */
+static void run_turn(eval *v, const loom_lop *o) {
+    loom_lop_id behind = o->inner_first;
+    if (o->test != LOOM_NONE) {
+        loom_lop_id made = v->l->values[o->test].op;
+        if (made != LOOM_NONE && made >= o->inner_first && made < o->inner_end) behind = made + 1;
+        run_ops(v, o->inner_first, behind);
+        if (v->error || v->defect || !v->values[o->test].at[0].b) return;
+    }
+    run_ops(v, behind, o->inner_end);
+}
+
 static void run_loop(eval *v, const loom_lop *o) {
     for (uint32_t i = 0; i < o->n_states; i++) copy_value(v, o->initial[i], o->state[i]);
     int64_t count = o->n_args ? v->values[o->args[0]].at[0].i : INT64_MAX;
@@ -422,7 +434,7 @@ static void run_loop(eval *v, const loom_lop *o) {
     for (uint32_t i = 0; i < o->n_collected; i++) collected(v, o, i)->n = 0;
     for (int64_t k = 0; k < count && !v->error && !v->defect; k++) {
         if (o->counter != LOOM_NONE) v->values[o->counter].at[0].i = k;
-        run_ops(v, o->inner_first, o->inner_end);
+        run_turn(v, o);
         if (v->error || v->defect || (o->test != LOOM_NONE && !v->values[o->test].at[0].b)) break;
         for (uint32_t i = 0; i < o->n_states; i++) next[i] = v->values[o->next[i]];
         for (uint32_t i = 0; i < o->n_collected; i++) append(v, &v->values[o->collected[i]], collected(v, o, i));

@@ -343,7 +343,10 @@ bool vec_lift_loop(vec *v, frame *f, loom_node_id id, val *result) {
         if (vec_lift_turns(v, f, n, &initial, result)) return true;
         vec_roll_back(v, m);
     }
+    if (vec_lift_window(v, f, id, result)) return true;
+    vec_roll_back(v, m);
     if (uniform_loop(v, f, id, &initial, result)) return true;
+    if (vec_turns_together(v, n)) return false;
     vec_roll_back(v, m);
     return vec_lift_turns(v, f, n, &initial, result);
 }

@@ -140,8 +140,8 @@ static bool delay_slice(vec *v, const loom_node *n, const val *ops, val *result)
     }
     if (given_from) from = *given_from;
     if (given_to) to = *given_to;
-    bool proven;
-    if (!check_slice(v, n, &from, &to, &size, step < 0, &proven)) return false;
+    bool proven = (n->aux & VEC_SLICE_IN_RANGE) != 0;
+    if (!proven && !check_slice(v, n, &from, &to, &size, step < 0, &proven)) return false;
     if (!vec_slice_extent(v, n, &from, &to, step, &length)) return false;
     val *parts = LOOM_NEW_ARRAY(v->scratch, val, 3);
     parts[0] = ops[0];
@@ -395,6 +395,12 @@ static bool index_proven(const vec *v, const leaf *index, extent e) {
     return v->l->axes[e.axis].kind == LOOM_AXIS_CONST && i >= 0 && i < v->l->axes[e.axis].extent;
 }
 
+static bool is_manifest(const val *x) {
+    bool views = true;
+    for (uint32_t i = 0; i < x->n; i++) views = views && vec_is_view(&x->at[i]);
+    return views;
+}
+
 bool vec_index_value(vec *v, const loom_node *n, const val *x, const leaf *index, val *element) {
     index_step step = {.site = LOOM_NONE};
     if (x->n == 0) return vec_refuse(v, n, "an array of empty tuples");
@@ -402,6 +408,10 @@ bool vec_index_value(vec *v, const loom_node *n, const val *x, const leaf *index
     if (x->at[0].kind == LEAF_ELEM) { /* in range or not elementwise */
         if (!vec_to_expr(v, index, &step.at)) return false;
         return vec_pull(v, n, x, step, element);
+    }
+    if (n->op == LOOM_OP_INDEX && n->aux == VEC_INDEX_IN_RANGE && is_manifest(x)) {
+        step.here = true;
+        return vec_to_expr(v, index, &step.at) && vec_pull(v, n, x, step, element);
     }
     step.checked = !index_proven(v, index, e);
     for (uint32_t i = 1; i < x->n; i++) step.checked = step.checked || !vec_same_extent(v, e, x->at[i].own[0]);

@@ -18,7 +18,7 @@
 #include "delayed.h"
 
 index_step vec_at_expr(loom_lexpr_id e) {
-    return (index_step){e, false, LOOM_NONE};
+    return (index_step){.at = e, .site = LOOM_NONE};
 }
 
 static leaf pull_value(vec *v, const leaf *x, index_step at) {
@@ -362,7 +362,7 @@ static bool pull_body(vec *v, closure *c, index_step at, val *element) {
             x[0] = vec_expr_leaf(v, i < c->n_bound ? c->bound[i].at : at.at);
         }
     } else {
-        if (c->checked && !at.checked) at = (index_step){at.at, true, c->site};
+        if (c->checked && !at.checked) at = (index_step){.at = at.at, .checked = true, .site = c->site};
         for (uint32_t i = 0; i < n; i++) {
             if (!vec_pull(v, c->node, &c->operands[i], at, &args[i])) return false;
         }
@@ -376,8 +376,8 @@ static loom_lexpr_id length_of(vec *v, const val *x) {
 
 /* A step to another place: as uncertain as the step that it follows from, or as the closure's own check. */
 static index_step moved(const closure *c, index_step at, loom_lexpr_id place) {
-    if (at.checked) return (index_step){place, true, at.site};
-    return (index_step){place, c->checked, c->checked ? c->site : LOOM_NONE};
+    if (at.checked) return (index_step){.at = place, .checked = true, .site = at.site};
+    return (index_step){.at = place, .checked = c->checked, .site = c->checked ? c->site : LOOM_NONE};
 }
 
 static bool pull_slice(vec *v, const closure *c, index_step at, val *element) {
@@ -426,7 +426,7 @@ static bool pull_gather(vec *v, const closure *c, index_step at, val *element) {
 
 /* In range where the condition around holds; fusion proves it there. */
 static index_step under_condition(vec *v, const loom_node *n, loom_lexpr_id e) {
-    return (index_step){e, true, vec_site(v, n, LOOM_TRAP_INDEX, 0)};
+    return (index_step){.at = e, .checked = true, .site = vec_site(v, n, LOOM_TRAP_INDEX, 0)};
 }
 
 static bool inside(vec *v, const closure *c, const val *index, index_step *path, loom_lexpr_id *all) {

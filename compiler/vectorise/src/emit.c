@@ -76,8 +76,9 @@ static loom_lexpr_id load_at(vec *v, loom_lvalue_id id, const source *sources, l
     e.mode = LOOM_LOAD_PROVEN;
     for (uint32_t i = 0; i < n; i++) {
         const source *s = &sources[i];
-        v->lost = v->lost || s->kind == FROM_OWN;
-        args[i] = s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->kind == FROM_EXPR ? s->at : vec_x_int(v, 0);
+        bool nowhere = s->kind == FROM_OWN || (s->kind == FROM_EXPR && s->at == LOOM_NONE);
+        v->lost = v->lost || nowhere;
+        args[i] = nowhere ? vec_x_int(v, 0) : s->kind == FROM_LEVEL ? vec_x_axis(v, s->at) : s->at;
     }
     source_range range = worst_range(sources, n);
     if (range == IN_RANGE_HERE) e.site = only_here(v);
@@ -571,12 +572,20 @@ static bool settle_own(vec *v, const piece *like, const val *shape, uint32_t i, 
     return true;
 }
 
+static bool has_check(const vec *v, loom_lexpr_id first) {
+    for (loom_lexpr_id i = first; i < v->l->n_exprs; i++) {
+        if (v->l->exprs[i].kind == LOOM_LX_CHECK) return true;
+    }
+    return false;
+}
+
 bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument, val *result) {
     mark m = vec_mark_here(v);
     val shape;
     leaf *out;
     vec_op_begin(v);
     bool ok = build(v, argument, &shape);
+    bool checked = has_check(v, m.n_exprs);
     vec_op_end(v);
     vec_forget_exprs(v, m);
     if (!ok) return false;
@@ -585,7 +594,8 @@ bool vec_emit_compute(vec *v, const loom_node *n, builder build, void *argument,
     const extent **own = LOOM_NEW_ARRAY(v->scratch, const extent *, (size_t)shape.n + 1);
     piece like = {.build = build, .argument = argument, .node = n};
     for (uint32_t i = 0; i < shape.n; i++) {
-        done[i] = vec_is_free(v, &shape.at[i]);
+        /* A number that stands there without it would pass over the check: an index into an array of constants. */
+        done[i] = vec_is_free(v, &shape.at[i]) && !(checked && shape.at[i].n_own == 0);
         if (done[i]) out[i] = shape.at[i];
         if (!done[i] && !settle_own(v, &like, &shape, i, &own[i])) return false;
     }

@@ -1,5 +1,5 @@
-/* Folds and scans by halves: of operators that are no scalar operation at each place of their operands, as those that
- * join rows (++) or choose one of two.
+/* Folds and scans by halves: of operators that are no scalar operation at each place of their operands, and neither
+ * join rows (joined.c) nor give one of two (winner.c).
  *
  *     fold op ne xs  ->  loop ys = xs while length ys > 1 do
  *                            let n = length ys / 2 * 2
@@ -19,7 +19,7 @@
  *
  * The core has no name for this while programs are analysed: a fold is a fold, and most of them are reductions. So such
  * bodies are written behind those of the program when it comes to be vectorised; their maps have the fold's own
- * operator for their body.
+ * operator for their body. So are all others that are found better than what the program says (window.c too), here.
  */
 #include "vec.h"
 
@@ -237,23 +237,115 @@ static bool joins_arrays(const loom_program *p, const loom_node *n) {
     return levels > 0 && levels + 2 <= LOOM_MAX_DEPTH;
 }
 
+typedef struct writing {
+    vec *v;
+    loom_program *to;
+    loom_node_id *map; /* winner.c */
+    uint32_t n_map;
+} writing;
+
+static struct written *written_of(writing *w, loom_node_id id) {
+    vec *v = w->v;
+    if (id >= v->n_written) {
+        uint32_t n = w->to->n_nodes + w->to->n_nodes / 2;
+        v->written = loom_arena_grow(v->scratch, v->written, v->n_written, n, sizeof *v->written);
+        v->n_written = n;
+    }
+    return &v->written[id];
+}
+
+static void make_map(writing *w) {
+    if (w->n_map >= w->to->n_nodes) return;
+    uint32_t n = w->to->n_nodes + w->to->n_nodes / 2;
+    w->map = loom_arena_grow(w->v->scratch, w->map, w->n_map, n, sizeof *w->map);
+    for (; w->n_map < n; w->n_map++) w->map[w->n_map] = w->n_map;
+}
+
+static bool is_loop(const loom_node *n) {
+    return n->op == LOOM_OP_LOOP_FOR || n->op == LOOM_OP_LOOP_WHILE;
+}
+
+static loom_body_id written_by_halves(loom_program *p, loom_node_id id) {
+    return p->nodes[id].op == LOOM_OP_SCAN ? write_scan(p, id) : write_fold(p, id);
+}
+
+static void write_node(writing *w, loom_node_id id) {
+    loom_body_id body;
+    loom_node_id fold;
+    make_map(w);
+    if (is_loop(&w->to->nodes[id])) {
+        if (!vec_write_window(w->v->scratch, w->to, id, w->map, &body, &fold)) return;
+        written_of(w, id)->window = body + 1;
+        written_of(w, fold)->together = true;
+        return;
+    }
+    if (vec_write_joined(w->to, id, w->map, &body)) {
+        written_of(w, id)->direct = body + 1;
+    } else if (vec_write_winner(w->v->scratch, w->to, id, w->map, &body, &fold)) {
+        written_of(w, id)->direct = body + 1;
+        body = written_by_halves(w->to, fold);
+        written_of(w, fold)->halves = body + 1;
+    }
+    body = written_by_halves(w->to, id);
+    written_of(w, id)->halves = body + 1;
+}
+
+/* A slice in a loop with arrays in its state: window.c has a look. */
+static bool has_window(const loom_program *p, const loom_node *n) {
+    if (!is_loop(n) || loom_type_levels(p, n->type) == 0) return false;
+    const loom_body *b = loom_node_body(p, n, n->n_bodies - 1);
+    for (loom_node_id id = b->first; id < b->end; id++) {
+        if (p->nodes[id].op == LOOM_OP_SLICE) return true;
+    }
+    return false;
+}
+
 void vec_write_halves(vec *v, const loom_body *stage) {
     const loom_program *from = v->p;
-    loom_program *to = NULL;
+    writing w = {.v = v};
     for (loom_node_id id = stage->first; id < stage->end; id++) {
-        if (!joins_arrays(from, &from->nodes[id])) continue;
-        if (!to) {
-            to = loom_program_clone(v->scratch, from);
-            v->halves = LOOM_NEW_ARRAY(v->scratch, loom_body_id, (size_t)from->n_nodes + 1);
-        }
-        v->halves[id] = (from->nodes[id].op == LOOM_OP_SCAN ? write_scan : write_fold)(to, id) + 1;
+        if (!joins_arrays(from, &from->nodes[id]) && !has_window(from, &from->nodes[id])) continue;
+        if (!w.to) w.to = loom_program_clone(v->scratch, from);
+        write_node(&w, id);
     }
-    if (to) v->p = to;
+    if (!w.to) return;
+    /* And those inside of operators that were copied, which are smaller than what they were copied from. */
+    uint32_t most = 4 * from->n_nodes + 100000;
+    for (loom_node_id id = from->n_nodes; id < w.to->n_nodes && w.to->n_nodes < most; id++) {
+        if (joins_arrays(w.to, &w.to->nodes[id]) || has_window(w.to, &w.to->nodes[id])) write_node(&w, id);
+    }
+    v->p = w.to;
+}
+
+static bool lift_written(vec *v, frame *f, loom_node_id id, loom_body_id body, val *result) {
+    val *operands;
+    return vec_operands(v, f, &v->p->nodes[id], &operands) &&
+           vec_lift_body(v, &v->p->bodies[body - 1], operands, f, result);
 }
 
 bool vec_lift_halves(vec *v, frame *f, loom_node_id id, val *result) {
-    const loom_node *n = &v->p->nodes[id];
+    if (id >= v->n_written || !v->written[id].halves) return false;
+    mark m = vec_mark_here(v);
+    if (v->written[id].direct && lift_written(v, f, id, v->written[id].direct, result)) return true;
+    vec_roll_back(v, m);
+    return lift_written(v, f, id, v->written[id].halves, result);
+}
+
+static bool has_words(const vec *v, loom_node_id id) {
+    return id < v->n_written && v->written[id].window;
+}
+
+bool vec_lift_window(vec *v, frame *f, loom_node_id id, val *result) {
+    return has_words(v, id) && lift_written(v, f, id, v->written[id].window, result);
+}
+
+bool vec_expr_window(vec *v, frame *f, loom_node_id id, val *result) {
     val *operands;
-    if (!v->halves || id >= v->request->program->n_nodes || !v->halves[id]) return false;
-    return vec_operands(v, f, n, &operands) && vec_lift_body(v, &v->p->bodies[v->halves[id] - 1], operands, f, result);
+    return has_words(v, id) && vec_operands(v, f, &v->p->nodes[id], &operands) &&
+           vec_expr_body(v, &v->p->bodies[v->written[id].window - 1], operands, f, result);
+}
+
+bool vec_turns_together(const vec *v, const loom_node *n) {
+    uint32_t id = (uint32_t)(n - v->p->nodes);
+    return id < v->n_written && v->written[id].together;
 }

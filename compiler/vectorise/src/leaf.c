@@ -145,7 +145,8 @@ leaf vec_bind_level(vec *v, const leaf *x, uint32_t level) {
 }
 
 leaf vec_drop_own(vec *v, const leaf *x, index_step at) {
-    renaming r = {.drop = true, .first = {FROM_EXPR, at.checked ? ANY_RANGE : IN_RANGE, at.at}};
+    source_range range = at.checked ? ANY_RANGE : at.here ? IN_RANGE_HERE : IN_RANGE;
+    renaming r = {.drop = true, .first = {FROM_EXPR, (uint8_t)range, at.at}};
     return without_first(v, x, &r);
 }
 

@@ -71,7 +71,8 @@ static bool at_point(vec *v, const space *s, leaf x, loom_lexpr_id *e) {
     if (!x.n_own) return vec_to_expr(v, &x, e);
     for (; x.n_own; k++) {
         val whole = {1, &x}, element;
-        if (!vec_pull(v, NULL, &whole, (index_step){vec_x_axis(v, s->depth + k), true, LOOM_NONE}, &element))
+        if (!vec_pull(v, NULL, &whole,
+                      (index_step){.at = vec_x_axis(v, s->depth + k), .checked = true, .site = LOOM_NONE}, &element))
             return false;
         x = element.at[0];
     }
@@ -262,7 +263,7 @@ bool vec_lift_permute(vec *v, frame *f, loom_node_id id, val *result) {
         group[i] = i;
         like[i] = dest.at[i];
         for (uint32_t k = 0; k < p.rank; k++)
-            like[i] = vec_drop_own(v, &like[i], (index_step){LOOM_NONE, false, LOOM_NONE});
+            like[i] = vec_drop_own(v, &like[i], (index_step){.at = LOOM_NONE, .site = LOOM_NONE});
     }
     if (!vec_combine_block(v, n, op, f, like, dest.n, group, dest.n, &p.combine)) return false;
     p.builtin = vec_builtin_of(v, p.combine);

@@ -33,7 +33,7 @@ static bool place_of(vec *v, const placing *p, const space *s, uint32_t i, loom_
 }
 
 static index_step uncertain(loom_lexpr_id e) {
-    return (index_step){e, true, LOOM_NONE};
+    return (index_step){.at = e, .checked = true, .site = LOOM_NONE};
 }
 
 static bool build_row_check(vec *v, void *argument, val *result) {
@@ -212,7 +212,7 @@ static bool build_row_choice(vec *v, void *argument, val *result) {
     if (!vec_to_expr(v, &place, &last)) return false;
     loom_lexpr_id put = vec_x_prim2(v, LOOM_PRIM_GE, last, vec_x_int(v, 0));
     index_step *from = LOOM_NEW(v->scratch, index_step), *path = LOOM_NEW_ARRAY(v->scratch, index_step, p->rank);
-    *from = (index_step){last, true, vec_site(v, p->node, LOOM_TRAP_INDEX, 0)};
+    *from = (index_step){.at = last, .checked = true, .site = vec_site(v, p->node, LOOM_TRAP_INDEX, 0)};
     for (uint32_t k = 0; k < p->rank; k++) path[k] = vec_at_expr(vec_x_axis(v, c->depth + k));
     thunk a = {.base = *c->xs, .n_path = 1, .path = from}, b = {.base = *p->dest, .n_path = p->rank, .path = path};
     val like = vec_leaves_of(v, p->dest->n, &shape);

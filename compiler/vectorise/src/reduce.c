@@ -140,6 +140,7 @@ static bool build_operator(vec *v, const operator_build *b, loom_lblock_id *bloc
     open_block open = vec_block_open(v);
     val a = operand_leaves(v, b, n - b->n_group), x = operand_leaves(v, b, 2 * n - b->n_group);
     bool ok = b->flagged ? flagged_results(v, b, &a, &x, results) : operator_results(v, b, &a, &x, results);
+    if (ok && v->lost) ok = vec_refuse(v, b->node, "the extent of rows that may differ in length");
     const char *beside = ok ? beside_elements(v, open.first) : NULL;
     if (beside) ok = vec_refuse(v, b->node, "%s", beside);
     *block = vec_block_close(v, open, 2 * n, types, n, results);
@@ -483,7 +484,7 @@ static uint32_t next_group(vec *v, const leaf *like, uint32_t n, bool *done, uin
 static const leaf *element_shapes(vec *v, const val *array) {
     leaf *at = LOOM_NEW_ARRAY(v->scratch, leaf, (size_t)array->n + 1);
     for (uint32_t i = 0; i < array->n; i++) {
-        at[i] = vec_drop_own(v, &array->at[i], (index_step){LOOM_NONE, false, LOOM_NONE});
+        at[i] = vec_drop_own(v, &array->at[i], (index_step){.at = LOOM_NONE, .site = LOOM_NONE});
     }
     return at;
 }

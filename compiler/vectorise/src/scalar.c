@@ -329,7 +329,7 @@ static bool run_fold(vec *v, void *argument, const leaf *i, const val *state, va
     loom_lexpr_id at = i->id;
     val x;
     if (t->from_second) at = vec_x_prim2(v, LOOM_PRIM_ADD, at, vec_x_int(v, 1));
-    index_step step = {at, t->checked, t->site};
+    index_step step = {.at = at, .checked = t->checked, .site = t->site};
     return vec_pull(v, t->node, t->array, step, &x) && vec_expr_body(v, t->op, (val[]){*state, x}, t->frame, next);
 }
 
@@ -346,7 +346,7 @@ static bool expr_fold(vec *v, frame *f, const loom_node *n, val *result) {
         t.site = vec_site(v, n, LOOM_TRAP_EMPTY, 0);
         loom_lexpr_id zero = vec_x_int(v, 0);
         vec_x_check(v, vec_x_prim2(v, LOOM_PRIM_GT, count, zero), count, NULL, 0, t.site);
-        if (!vec_pull(v, n, &array, (index_step){zero, true, t.site}, &initial)) return false;
+        if (!vec_pull(v, n, &array, (index_step){.at = zero, .checked = true, .site = t.site}, &initial)) return false;
         count = vec_x_prim2(v, LOOM_PRIM_SUB, count, vec_x_int(v, 1));
     } else if (!vec_operand(v, f, n, 0, &initial)) {
         return false;
@@ -444,8 +444,8 @@ bool vec_expr_node(vec *v, frame *f, loom_node_id id, val *result) {
     case LOOM_OP_PRIM: return expr_prim(v, f, n, result);
     case LOOM_OP_CONVERT: return expr_convert(v, f, n, result);
     case LOOM_OP_IF: return expr_if(v, f, n, result);
-    case LOOM_OP_LOOP_FOR: return expr_for(v, f, n, result);
-    case LOOM_OP_LOOP_WHILE: return expr_while(v, f, n, result);
+    case LOOM_OP_LOOP_FOR: return vec_expr_window(v, f, id, result) || expr_for(v, f, n, result);
+    case LOOM_OP_LOOP_WHILE: return vec_expr_window(v, f, id, result) || expr_while(v, f, n, result);
     case LOOM_OP_FOLD:
     case LOOM_OP_FOLD1: return expr_fold(v, f, n, result);
     case LOOM_OP_ASSERT: return expr_assert(v, f, n, result);

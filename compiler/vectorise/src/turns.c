@@ -392,7 +392,7 @@ static bool build_row(vec *v, void *argument, val *result) {
     leaf *at;
     if (!vec_to_expr(v, &r->row, &e)) return false;
     *result = vec_leaves_of(v, 1, &at);
-    at[0] = vec_drop_own(v, &r->array, (index_step){e, false, LOOM_NONE});
+    at[0] = vec_drop_own(v, &r->array, (index_step){.at = e, .site = LOOM_NONE});
     at[0].own = r->own;
     return true;
 }

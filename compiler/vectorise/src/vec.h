@@ -124,6 +124,7 @@ typedef struct index_step {
     loom_lexpr_id at;
     bool checked;
     loom_lsite_id site;
+    bool here; /* in range under the condition of the present block, and there only: of what is manifest */
 } index_step;
 /* A value to be had inside a block: `base`, or what a body without parameters gives, or some of its leaves; indexed by
  * `path`. */
@@ -206,9 +207,22 @@ typedef struct vec {
     uint32_t inner_depth;   /* LOOPs and IFs around, outside of operations */
     struct target *targets; /* PERMUTE nodes that are results */
     uint32_t n_targets;
-    loom_body_id
-        *halves; /* NULL, or by node of the request's program: folds and scans by halves (halves.c); body + 1, or 0 */
+    /* By node: folds and scans in other words (halves.c), of which the first one that can be lifted is taken. */
+    uint32_t n_written;
+    struct written *written;
 } vec;
+
+/* Bodies + 1, or 0: with numbers of elements (winner.c) or as one array (joined.c), by halves; and with the ends of
+ * arrays (window.c). */
+typedef struct written {
+    loom_body_id direct, halves, window;
+    bool together; /* a loop with ends of arrays: not where elements turn apart */
+} written;
+
+/* aux of an INDEX that the vectoriser writes: in range where it is evaluated, and maybe nowhere else. */
+#define VEC_INDEX_IN_RANGE 1
+/* The same of a SLICE, beside its other bits: it lies in its array. */
+#define VEC_SLICE_IN_RANGE 8
 
 typedef struct shared {
     uint64_t hash;
@@ -433,6 +447,23 @@ bool vec_by_expressions(vec *v, frame *f, loom_node_id id,
 void vec_write_halves(vec *v, const loom_body *stage);
 /* False without a remark where there is no such form of it. */
 bool vec_lift_halves(vec *v, frame *f, loom_node_id id, val *result);
+
+/* window.c: loops that take elements off the ends of arrays in their states. As for vec_write_winner; loop: that of the
+ * ends. */
+bool vec_write_window(loom_arena *scratch, loom_program *p, loom_node_id id, loom_node_id *map, loom_body_id *body,
+                      loom_node_id *loop);
+/* In these words, where there are any; false without a remark else. */
+bool vec_lift_window(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_expr_window(vec *v, frame *f, loom_node_id id, val *result);
+bool vec_turns_together(const vec *v, const loom_node *n);
+
+/* joined.c: folds and scans that put rows one behind the other. As for vec_write_winner. */
+bool vec_write_joined(loom_program *p, loom_node_id id, loom_node_id *map, loom_body_id *body);
+
+/* winner.c: folds and scans whose operator gives one of its operands. The body has the operands of the node for
+ * parameters; fold: that of the numbers, inside of it. map: by node of the program, each itself. */
+bool vec_write_winner(loom_arena *scratch, loom_program *p, loom_node_id id, loom_node_id *map, loom_body_id *body,
+                      loom_node_id *fold);
 
 /* reduce.c, permute.c, control.c */
 bool vec_lift_fold(vec *v, frame *f, loom_node_id id, val *result);

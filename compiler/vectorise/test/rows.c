@@ -85,6 +85,71 @@ SAME(rows_and_numbers,
      "entry main (a: [][]f64) : ([]f64, i64) = fold (\\(x, i) (y, j) -> if sum x > sum y then (x, i) else (y, j)) "
      "([], -1) (imap (\\i r -> (r, i)) a)",
      "f64 5x[2 0 5 1 3]")
+/* What is chosen by (winner.c): keys of either, found beforehand; keys that may fail; both operands at once. */
+#define BEST(test) "fold (\\x y -> if " test " then x else y) []"
+#define GREATER_ROW                                                                                                    \
+    "(\\x y -> let n = min (length x) (length y) let i = loop i = 0 while i < n && x[i] == y[i] do i + 1 "             \
+    "in if i < n then (if x[i] > y[i] then x else y) else if length x >= length y then x else y)"
+SAME(best_by_two_keys,
+     "entry main (a: [][]f64) : []f64 = " BEST(
+         "length x % 3 > length y % 3 || (length x % 3 == length y % 3 && sum x > sum y)") " a",
+     "f64 7x[2 0 5 1 3 2 4]")
+SAME(best_by_a_key_of_one, "entry main (a: [][]f64) : []f64 = " BEST("length x > 2") " a", "f64 5x[2 0 5 1 3]")
+SAME(best_by_what_is_around,
+     "entry main (a: [][][]f64) (k: []i64) : [][]f64 = map2 (\\r c -> " BEST("length x % c >= length y % c") " r) a k",
+     "f64 4x[2 0 2 1]x[1 4 2 2 3]", "i64 4 = 2 3 4 1")
+SAME(best_first, "entry main (a: [][][]f64) : [][]f64 = map (fold1 (\\x y -> if x[0] <= y[0] then x else y)) a",
+     "f64 3x[2 1 3]x[1 4 3 2 2 3]")
+SAME(best_of_one_has_no_key, "entry main (a: [][]f64) : []f64 = fold1 (\\x y -> if x[9] <= y[9] then x else y) a",
+     "f64 1x[3]")
+SAME(best_of_none_has_no_key, "entry main (a: [][]f64) : []f64 = " BEST("x[9] <= y[9]") " a", "f64 0x[]")
+FAILS(best_of_two_has_no_key, "entry main (a: [][]f64) : []f64 = fold1 (\\x y -> if x[9] <= y[9] then x else y) a",
+      "f64 2x[3 2]")
+FAILS(best_without_a_key, "entry main (a: [][]f64) : []f64 = fold (\\x y -> if x[0] <= y[0] then x else y) [] a",
+      "f64 2x[3 2]")
+SAME(best_keeps_a_key_from_failing,
+     "entry main (a: [][]f64) : []f64 = " BEST("length x > 0 && (length y == 0 || x[0] >= y[0])") " a",
+     "f64 5x[2 0 5 0 3]")
+SAME(best_by_a_key_that_the_neutral_one_lacks,
+     "entry main (a: [][]f64) : []f64 = fold (\\x y -> if y[0] > 3 then y else x) [] a", "f64 5x[2 1 5 1 3]")
+SAME(best_neutral, "entry main (a: [][]f64) : []f64 = fold (\\x y -> if length x > length y then x else y) [1, 2, 3] a",
+     "f64 4x[2 0 3 1]")
+SAME(best_of_regular, "entry main (a: [][]f64) : []f64 = fold1 (\\x y -> if sum x < sum y then x else y) a", "f64 6x4")
+SAME(greatest_row, "entry main (a: [][]f64) : []f64 = fold " GREATER_ROW " [] a", "f64 5x[2 0 5 1 3]")
+SAME(greatest_rows, "entry main (a: [][][]f64) : [][]f64 = map (fold " GREATER_ROW " []) a",
+     "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
+SAME(greatest_so_far, "entry main (a: [][][]f64) : [][][]f64 = map (scan " GREATER_ROW " []) a",
+     "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
+SAME(greatest_from_right, "entry main (a: [][]f64) : [][]f64 = scan_right " GREATER_ROW " [] a", "f64 5x[2 0 5 1 3]")
+SAME(greatest_after_sorting,
+     "entry main (a: [][]f64) : []f64 = " BEST("length x > 0 && (length y == 0 || (sort x)[0] >= (sort y)[0])") " a",
+     "f64 5x[2 0 5 0 3]")
+SAME(best_first_by_sum, "entry main (a: [][]f64) : []f64 = fold1 (\\x y -> if sum x >= sum y then x else y) a",
+     "f64 5x[2 0 5 1 3]")
+SAME(best_first_by_one_sum, "entry main (a: [][]f64) : []f64 = fold1 (\\x y -> if sum x >= 3 then x else y) a",
+     "f64 5x[2 0 5 1 3]")
+SAME(best_of_records,
+     "entry main (a: [][]f64) : (i64, []f64, [][]f64) = let r = fold (\\x y -> if x.0 > y.0 || (x.0 == y.0 && length "
+     "x.1 > length y.1) then x else y) (-1, [], []) (imap (\\i r -> (i % 2, r, [r, r])) a) in (r.0, r.1, r.2)",
+     "f64 5x[2 0 5 1 3]")
+SAME(best_is_looked_at,
+     "entry main (a: [][]f64) : []f64 = fold (\\x y -> let z = if length x > length y then x else y in if length z > 3 "
+     "then z else if sum z > 0 then z else y) [] a",
+     "f64 4x[2 0 3 1]")
+SAME(last_row, "entry main (a: [][]f64) : []f64 = fold1 (\\_ y -> y) a", "f64 5x[2 0 5 1 3]")
+SAME(best_with_fold_of_rows,
+     "entry main (a: [][][]f64) : [][]f64 = fold (\\x y -> if length (fold (++) [] x) > length (fold (++) [] y) then x "
+     "else y) [] a",
+     "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
+SAME(longest_rows_so_far,
+     "entry main (a: [][]f64) : ([][]f64, []f64) = scan_total (\\x y -> if length x > length y then x else y) [7] a",
+     "f64 4x[2 0 5 1]")
+SAME(longest_rows_before,
+     "entry main (a: [][]f64) : [][]f64 = scan_ex (\\x y -> if length x > length y then x else y) [7] a",
+     "f64 6x[2 0 5 1 3 1]")
+SAME(longest_rows_behind,
+     "entry main (a: [][][]f64) : [][][]f64 = map (scan_right (\\x y -> if length x > length y then x else y) []) a",
+     "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
 SAME(rows_in_rows_joined, "entry main (a: [][][]f64) : [][]f64 = fold (++) [] a", "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
 SAME(operator_with_fold,
      "entry main (a: [][]f64) : []f64 = fold (\\x y -> [fold (+) 0 x + fold (+) 0 y] ++ fold1 (++) [x, y]) [] a",
@@ -164,6 +229,61 @@ SAME(rows_updated_in_turns,
 SAME(read_of_updated, "entry main (a: [][]f64) (x: []f64) : []f64 = map sum (a with [2] = x)", "f64 4x[2 0 5 1]",
      "f64 3")
 
+/* States that lose elements at their ends (window.c). */
+SAME(tails, "entry main (a: []f64) : f64 = (loop (q, s) = (a, 0) while length q > 0 do (tail q, s * 2 + q[0])).1",
+     "f64 7")
+SAME(tail_is_left, "entry main (a: []f64) (n: i64) : []f64 = loop q = a for _i < n do tail q", "f64 7", "i64 = 3")
+SAME(tails_in_map,
+     "entry main (a: [][]f64) : []f64 = map (\\r -> (loop (q, s) = (r, 0) while length q > 0 do (tail q, s * 2 + "
+     "q[0])).1) a",
+     "f64 5x[2 0 5 1 3]")
+SAME(tails_of_rows, "entry main (a: [][]f64) : [][]f64 = loop q = a while length q > 0 && length q[0] != 5 do tail q",
+     "f64 5x[2 0 5 1 3]")
+SAME(both_ends,
+     "entry main (a: [][]f64) : [][]f64 = map (\\r -> loop q = r while length q > 2 do if q[0] > 3 then init q else "
+     "q[1: "
+     "length q - 1]) a",
+     "f64 5x[2 0 5 1 3]")
+SAME(states_in_branches,
+     "entry main (a: [][]f64) : [](f64, []f64) = map (\\r -> let (q, s, i) = loop (q, s, i) = (r, 0, 0) while length q "
+     "> "
+     "1 do if i % 2 == 0 then (tail q, s + q[0], i + 1) else if i % 3 == 0 then (q, s, i + 1) else (init q, s * 2, i + "
+     "1) "
+     "in (s, q)) a",
+     "f64 5x[2 0 5 1 3]")
+SAME(two_windows,
+     "entry main (a: []f64) (b: []f64) : []f64 = (loop (p, q, r) = (a, b, []) while length p > 0 && length q > 0 do if "
+     "p[0] <= q[0] then (tail p, q, r ++ [p[0]]) else (p, tail q, r ++ [q[0]])).2",
+     "f64 7", "f64 4")
+SAME(
+    window_beside_an_array,
+    "entry main (a: []f64) : []f64 = (loop (q, h) = (a, replicate 9 0.0) while length q > 0 do (tail q, h with [length "
+    "q] = q[0])).1",
+    "f64 7")
+SAME(window_is_used,
+     "entry main (a: [][]f64) : []f64 = map (\\r -> (loop (q, s) = (r, 0) while length q > 1 do (let p = if s > 9 then "
+     "tail q else init q in (p, s + sum p + f64 (length (filter (> 2) q))))).1) a",
+     "f64 5x[2 0 5 1 3]")
+SAME(
+    window_starts_anew,
+    "entry main (a: []f64) : f64 = (loop (q, s, n) = (a, 0, 0) while n < 9 do (if length q > 1 then tail q else a, s + "
+    "q[0], n + 1)).1",
+    "f64 4")
+SAME(windows_in_windows,
+     "entry main (a: []f64) : f64 = (loop (q, s) = (a, 0) while length q > 0 do (tail q, (loop (p, t) = (q, s) while "
+     "length p > 1 do (drop 2 p, t + p[0] * p[1])).1)).1",
+     "f64 7")
+FAILS(tail_of_none, "entry main (a: []f64) (n: i64) : []f64 = loop q = a for _i < n do tail q", "f64 2", "i64 = 3")
+FAILS(tail_of_none_in_map,
+      "entry main (a: [][]f64) : []f64 = map (\\r -> (loop (q, s) = (r, 0) while s < 3 do (tail q, s + 1)).1) a",
+      "f64 3x[3 2 5]")
+FAILS(drop_of_less_than_none, "entry main (a: []f64) (n: i64) : []f64 = loop q = a while length q > 1 do q[n:]",
+      "f64 3", "i64 = -1")
+FAILS(first_of_none,
+      "entry main (a: []f64) : f64 = (loop (q, s) = (a, 0) while s < 100 do (if length q > 0 then tail q else q, s + "
+      "q[0])).1",
+      "f64 3")
+
 /* Scans with operators that change the shape of rows. */
 SAME(rows_scanned, "entry main (a: [][]f64) : [][]f64 = scan (++) [] a", "f64 5x[2 0 5 1 3]")
 SAME(rows_scanned_before, "entry main (a: [][]f64) : [][]f64 = scan_ex (++) [7] a", "f64 6x[2 0 5 1 3 1]")
@@ -174,6 +294,27 @@ SAME(no_rows_scanned, "entry main (a: [][]f64) : [][]f64 = scan (++) [7] a", "f6
 SAME(no_rows_scanned_and_joined, "entry main (a: [][]f64) : ([][]f64, []f64) = scan_total (++) [7] a", "f64 0x[]")
 SAME(rows_scanned_in_maps, "entry main (a: [][][]f64) : [][][]f64 = map (scan (++) []) a",
      "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
+/* With something between the rows; the other way round; rows of records (joined.c). */
+SAME(rows_joined_with_between, "entry main (a: [][]f64) : []f64 = fold (\\x y -> x ++ [0, 1] ++ y) [7] a",
+     "f64 5x[2 0 5 1 3]")
+SAME(rows_joined_first_with_between,
+     "entry main (a: [][][]f64) (k: []f64) : [][]f64 = map2 (\\r c -> fold1 (\\x y -> x ++ [c, c + 1] ++ y) r) a k",
+     "f64 3x[2 1 3]x[1 4 0 2 2 3]", "f64 3")
+SAME(rows_joined_backwards, "entry main (a: [][]f64) : []f64 = fold (\\x y -> y ++ x) [7] a", "f64 5x[2 0 5 1 3]")
+SAME(rows_scanned_with_between, "entry main (a: [][]f64) : [][]f64 = scan (\\x y -> x ++ [0] ++ y) [7] a",
+     "f64 5x[2 0 5 1 3]")
+SAME(rows_scanned_from_right_with_between,
+     "entry main (a: [][][]f64) : [][][]f64 = map (scan_right (\\x y -> x ++ [0] ++ y) [7]) a",
+     "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
+SAME(rows_scanned_and_joined_in_map,
+     "entry main (a: [][][]f64) : [](([][]f64, []f64)) = map (scan_total (\\x y -> x ++ [0] ++ y) [7]) a",
+     "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
+SAME(rows_scanned_before_in_map, "entry main (a: [][][]f64) : [][][]f64 = map (scan_ex (++) [7]) a",
+     "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")
+SAME(records_joined, "entry main (a: [][]f64) : [](f64, i64) = fold (++) [] (imap (\\i r -> map (\\x -> (x, i)) r) a)",
+     "f64 5x[2 0 5 1 3]")
+SAME(rows_of_rows_scanned, "entry main (a: [][][]f64) : [][][]f64 = scan (++) [] a", "f64 4x[2 0 3 1]x[1 4 0 2 2 3]")
+SAME(scanned_rows_summed, "entry main (a: [][]f64) : []f64 = map sum (scan (++) [] a)", "f64 5x[2 0 5 1 3]")
 SAME(longest_so_far,
      "entry main (a: [][][]f64) : [][][]f64 = map (scan (\\x y -> if length x > length y then x else y) []) a",
      "f64 4x[2 0 3 5]x[1 4 0 2 2 1 0 3 1 2]")

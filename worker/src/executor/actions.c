@@ -108,6 +108,11 @@ static void act_free(loom_engine *engine, uint32_t b) {
     engine->of_chunk[b] = false;
 }
 
+static void act_break(loom_engine *engine, const loom_plan_action *action, bool *left) {
+    *left = !*(const unsigned char *)engine->data[action->buffer];
+    for (uint32_t i = 0; *left && i < action->n_buffers; i++) act_free(engine, action->buffers[i]);
+}
+
 static void act_swap(loom_engine *engine, uint32_t a, uint32_t b) {
     void *data = engine->data[a];
     loom_block block = engine->blocks[a];
@@ -357,7 +362,7 @@ static loom_status *run_one(loom_engine *engine, uint32_t at, int nesting, bool 
                          engine->data[action->buffer], loom_engine_elements(engine, action->buffer));
         return NULL;
     case LOOM_ACT_LOOP: return act_loop(engine, at, nesting);
-    case LOOM_ACT_BREAK: *left = !*(const unsigned char *)engine->data[action->buffer]; return NULL;
+    case LOOM_ACT_BREAK: act_break(engine, action, left); return NULL;
     case LOOM_ACT_IF: return act_if(engine, at, nesting, left);
     case LOOM_ACT_SWAP: act_swap(engine, action->buffer, action->buffer2); return NULL;
     case LOOM_ACT_ROWS: return act_rows(engine, at, nesting);

@@ -128,6 +128,12 @@ typedef struct loom_prim_info {
 } loom_prim_info;
 extern const loom_prim_info loom_prim_table[LOOM_PRIM_COUNT];
 
+/* What one evaluation counts as. A choice between values that are there counts nothing, as `if` does not: compiled code
+ * makes one of an `if` whose branches cost little, and these are counted, both. */
+static inline uint64_t loom_prim_counted(loom_prim prim) {
+    return prim == LOOM_PRIM_SELECT ? 0 : (uint64_t)loom_prim_table[prim].work;
+}
+
 /* Result type of a primitive on these operand types, or LOOM_DTYPES if it does not apply. */
 loom_dtype loom_prim_result(loom_prim prim, const loom_dtype *operands);
 /* Neutral element of a built-in commutative, associative operator (+ * min max && || & | ^) at a type; false if the

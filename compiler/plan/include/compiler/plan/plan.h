@@ -142,7 +142,8 @@ typedef enum loom_action_kind {
     LOOM_ACT_FILL,    /* buffer with scalar `value` */
     LOOM_ACT_LOOP,    /* the next n_inner actions, again and again: extents[extent] times, or until BREAK; buffer (i64)
                          counts from 0 */
-    LOOM_ACT_BREAK,   /* leave the innermost loop unless bool buffer is true */
+    LOOM_ACT_BREAK,   /* leave the innermost loop unless bool buffer is true; then buffers[] are freed. These are freed
+                         behind it too, where the turn goes on */
     LOOM_ACT_IF,      /* bool buffer: the next n_inner actions if true, else the n_else after them */
     LOOM_ACT_SWAP,    /* storage of buffer and buffer2; extents that stand on such buffers are read again */
     LOOM_ACT_ROWS,    /* the next n_inner actions, KERNELs and FFTs of rank 1: their outermost indices a few at a time,
@@ -162,7 +163,7 @@ typedef struct loom_plan_action {
     uint32_t n_buffers;
     const uint32_t *buffers; /* REDUCE: results; PERMUTE: target leaves; ROWS: buffers that are there inside alone;
                                 OFFSETS: the total; SORT: the keys' scalars, the first counts most; FFT: where the
-                                lists of a segmented extent begin, else none */
+                                lists of a segmented extent begin, else none; BREAK: what is freed */
     uint32_t n_inner, n_else;
     loom_scalar value;
     /* PERMUTE: units = product of unit_extents; target levels 0..rank-1 are indexed; a unit's patch covers
