@@ -1,18 +1,22 @@
 /* Rule. A result of a COMPUTE is a value u but for some points if it is the load of u at the own point, or a choice
  * between two such, or a choice whose other side is, by a condition that asks for index = x along some axes: then the
  * points with these indices may be others. What asks for more besides (`and`) changes no more points. x is found
- * anywhere, without failing.
+ * anywhere, without failing. Of a PERMUTE to distinct places, which puts its values in place of what is there, the same
+ * holds with the place in the target for the own point, and the target for u.
+ *
+ * Axes along which rows differ in length may be asked for as any other; those that are left must not depend on them.
  *
  * The body is evaluated at those points then, and nowhere else. So what may fail in it must not depend on the point,
  * nor be looked at by points of some indices alone.
  *
- * Example: select(j == i + 1, a, select(j == i, b, u[j])) changes u at i + 1 and at i. Cost: the body times the number
- * of places. */
+ * Example: select(j == i + 1, a, select(j == i, b, u[j])) changes u at i + 1 and at i; put at (n[k], j),
+ * select(j == i[k], a[k], u[n[k], j]) changes u at (n[k], i[k]). Cost: the body times the number of places. */
 #include "changes.h"
 #include <string.h>
 
-/* Indices are counters, sums and remainders of such. */
+/* Indices are counters, sums and remainders of such; places are numbers of elements, by their numbers. */
 #define DEEPEST_INDEX 8
+#define DEEPEST_PLACE 12
 /* The body is made once for each place, and asks for all of them. */
 #define MOST_PLACES 16
 
@@ -24,7 +28,18 @@ static loom_lexpr_id arg(const loom_changes *c, loom_lexpr_id id, uint32_t i) {
     return loom_lifted_arg(c->l, expr(c, id), i);
 }
 
+static bool same(const loom_changes *c, loom_lexpr_id a, loom_lexpr_id b);
+
+static bool is_target_place(const loom_changes *c, const loom_lexpr *e) {
+    if (e->kind != LOOM_LX_LOAD || e->mode != LOOM_LOAD_PROVEN || e->n_args != c->op->rank) return false;
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        if (!same(c, loom_lifted_arg(c->l, e, i), c->l->blocks[c->op->body].results[i])) return false;
+    }
+    return true;
+}
+
 static bool is_own_point(const loom_changes *c, const loom_lexpr *e) {
+    if (loom_schedule_is_put(c->op)) return is_target_place(c, e);
     if (e->kind != LOOM_LX_LOAD || e->n_args != c->op->n_axes) return false;
     for (uint32_t i = 0; i < e->n_args; i++) {
         const loom_lexpr *index = expr(c, loom_lifted_arg(c->l, e, i));
@@ -223,24 +238,60 @@ bool loom_schedule_differs(const loom_changes *c, loom_lexpr_id id) {
     return depends(&c->l->blocks[c->op->body], c->class, id);
 }
 
+/* (a..., x...) -> x... */
+static bool replaces(const loom_changes *c) {
+    const loom_lblock *b = &c->l->blocks[c->op->combine];
+    for (uint32_t j = 0; j < b->n_results; j++) {
+        const loom_lexpr *e = expr(c, b->results[j]);
+        if (e->kind != LOOM_LX_PARAM || e->aux != b->n_results + j) return false;
+    }
+    return true;
+}
+
+static bool simple_places(const loom_changes *c) {
+    for (uint32_t d = 0; d < c->op->rank; d++) {
+        if (!is_simple(c, c->l->blocks[c->op->body].results[d], DEEPEST_PLACE)) return false;
+    }
+    return true;
+}
+
+/* Whether the axes that are not fixed are axes by themselves: lengths run over all axes before. */
+static bool leaves_axes(const loom_changes *c, uint64_t fixed) {
+    for (uint32_t i = 0; i < c->op->n_axes; i++) {
+        bool rows = c->l->axes[c->op->axes[i]].kind == LOOM_AXIS_SEGMENTED;
+        if (rows && !(fixed >> i & 1) && fixed & ((UINT64_C(1) << i) - 1)) return false;
+    }
+    return true;
+}
+
+static bool may_change_few(const loom_changes *c) {
+    const loom_lop *op = c->op;
+    if (op->n_axes == 0 || op->n_results == 0) return false;
+    if (op->kind == LOOM_LO_COMPUTE) return !op->dense && !op->sliced && !op->blank;
+    return op->kind == LOOM_LO_PERMUTE && op->dest && op->output == LOOM_NONE && op->distinct && !op->n_context &&
+           replaces(c);
+}
+
 bool loom_schedule_finds_changes(loom_changes *c) {
     const loom_lop *op = c->op;
-    if (op->kind != LOOM_LO_COMPUTE || op->dense || op->sliced || op->blank || op->n_axes == 0 || op->n_results == 0 ||
-        loom_lifted_any_segmented(c->l, op->n_axes, op->axes))
-        return false;
+    if (!may_change_few(c)) return false;
     loom_lvalue_id *base = LOOM_NEW_ARRAY(c->arena, loom_lvalue_id, op->n_results);
     const loom_lblock *b = &c->l->blocks[op->body];
     c->kept = LOOM_NEW_ARRAY(c->arena, uint32_t, (size_t)(b->end - b->first) + 1);
     c->asked = LOOM_NEW_ARRAY(c->arena, uint32_t, (size_t)(b->end - b->first) + 1);
     uint64_t fixed = 0;
+    bool put = loom_schedule_is_put(op);
+    if (put && !simple_places(c)) return false;
     for (uint32_t j = 0; j < op->n_results; j++) {
-        base[j] = LOOM_NONE;
-        if (!same_axes(c->l, op->results[j], op) || !keeps_it(c, b->results[j], j, &base[j]) ||
-            !same_axes(c->l, base[j], op))
-            return false;
+        base[j] = put ? op->dest[j] : LOOM_NONE;
+        if (!keeps_it(c, b->results[put ? op->rank + j : j], j, &base[j])) return false;
+        if (!put && (!same_axes(c->l, op->results[j], op) || !same_axes(c->l, base[j], op))) return false;
     }
     c->base = base;
-    for (size_t k = 0; k < c->places.count; k++) fixed |= c->places.at[k].fixed;
+    for (size_t k = 0; k < c->places.count; k++) {
+        if (!leaves_axes(c, c->places.at[k].fixed)) return false;
+        fixed |= c->places.at[k].fixed;
+    }
     for (size_t k = 0; k < c->places.count; k++) {
         const loom_change *place = &c->places.at[k];
         for (uint32_t i = 0; i < op->n_axes; i++) {

@@ -24,8 +24,13 @@ typedef struct loom_changes {
     uint32_t *kept, *asked, n_asked;
 } loom_changes;
 
-/* Whether all that the COMPUTE makes differs from values that are there at some such points alone, and its body may be
- * evaluated at these, in whatever order and number, if there are points at all. */
+/* Target index d of an operation that finds_changes knows: a COMPUTE's own, or what the PERMUTE's body gives. */
+static inline bool loom_schedule_is_put(const loom_lop *op) {
+    return op->kind == LOOM_LO_PERMUTE;
+}
+
+/* Whether all that the COMPUTE makes, or the PERMUTE puts, differs from values that are there at some such points
+ * alone, and its body may be evaluated at these, in whatever order and number, if there are points at all. */
 bool loom_schedule_finds_changes(loom_changes *c);
 
 /* Whether the expression of the body stands on an index of these positions. */

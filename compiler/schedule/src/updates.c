@@ -7,7 +7,10 @@
  *
  * Where there is one place, and nothing that is read at others, one PERMUTE computes and writes.
  *
- * A PERMUTE whose body looks at what it goes onto is done alike: what goes where is computed first.
+ * A PERMUTE onto a state, to distinct places, is done alike where what it puts there is the state but at some of its
+ * points: rows of elements that turn, each of which changes in few places. Any other PERMUTE whose body looks at what
+ * it goes onto is made in two as well: what goes where is computed first. One that does not stands late too, if what
+ * it goes onto is looked at behind it.
  *
  * Example: loop xs for i < n do (xs with [i] = xs[i + 1]) with [i + 1] = xs[i]
  *     a = xs[i], b = xs[i + 1]; next[j] = select(j == i + 1, a, select(j == i, b, xs[j])) over [n]
@@ -151,19 +154,39 @@ static loom_lexpr_id moved(void *context, loom_lexpr e, loom_lexpr_id *args, uin
     return outside ? default_load(u, e, args, n) : make(u, e, args, n);
 }
 
+/* Where the values are among the body's results. */
+static uint32_t first_value(const update *u) {
+    return loom_schedule_is_put(u->c.op) ? u->c.op->rank : 0;
+}
+
 static void clone_body(update *u, loom_lexpr_id *values) {
-    loom_clone_block(&(loom_clone){.l = u->l, .scratch = u->arena, .replace = moved, .context = u}, u->c.op->body,
-                     values);
+    uint32_t n = u->l->blocks[u->c.op->body].n_results;
+    loom_lexpr_id *all = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)n + 1);
+    loom_clone_block(&(loom_clone){.l = u->l, .scratch = u->arena, .replace = moved, .context = u}, u->c.op->body, all);
+    memcpy(values, all + first_value(u), u->c.op->n_results * sizeof *values);
+}
+
+static loom_lexpr_id both(update *u, loom_lexpr_id a, loom_lexpr_id b) {
+    return a == LOOM_NONE ? b : prim(u, LOOM_PRIM_AND, a, b);
+}
+
+/* The extent of the operation's axis at the place; of rows that differ in length that of the row, if there is one. */
+static loom_lexpr_id extent_at(update *u, uint32_t position) {
+    const loom_axis *a = &u->l->axes[u->c.op->axes[position]];
+    if (a->kind != LOOM_AXIS_SEGMENTED) {
+        loom_lexpr extent = {
+            .kind = LOOM_LX_EXTENT, .dtype = LOOM_I64, .aux = u->c.op->axes[position], .site = LOOM_NONE};
+        return make(u, extent, NULL, 0);
+    }
+    loom_lexpr length = {.kind = LOOM_LX_LOAD, .dtype = LOOM_I64, .aux = a->lengths, .site = LOOM_NONE};
+    return default_load(u, length, u->place, position);
 }
 
 /* Where there are no points, nothing fails. */
 static loom_lexpr_id any_points(update *u) {
     loom_lexpr_id all = LOOM_NONE;
     for (uint32_t i = 0; i < u->c.op->n_axes; i++) {
-        if (!is_fixed(u, i)) continue;
-        loom_lexpr extent = {.kind = LOOM_LX_EXTENT, .dtype = LOOM_I64, .aux = u->c.op->axes[i], .site = LOOM_NONE};
-        loom_lexpr_id some = prim(u, LOOM_PRIM_GT, make(u, extent, NULL, 0), constant(u, LOOM_I64));
-        all = all == LOOM_NONE ? some : prim(u, LOOM_PRIM_AND, all, some);
+        if (is_fixed(u, i)) all = both(u, all, prim(u, LOOM_PRIM_GT, extent_at(u, i), constant(u, LOOM_I64)));
     }
     return all;
 }
@@ -223,8 +246,10 @@ static loom_lop permute(update *u, loom_lblock_id body, uint32_t k, const loom_l
     made.distinct = true;
     made.body = body;
     made.combine = replaced(u, k, results);
-    made.rank = made.n_target_axes = u->c.op->n_axes;
-    made.target_axes = u->c.op->axes;
+    if (!loom_schedule_is_put(u->c.op)) {
+        made.rank = made.n_target_axes = u->c.op->n_axes;
+        made.target_axes = u->c.op->axes;
+    }
     made.n_axes = axes_left(u, &made.axes);
     made.n_results = k;
     made.results = results;
@@ -253,8 +278,6 @@ static loom_lvalue_id value_over(update *u, uint32_t n, const loom_axis_id *axes
     v.n_axes = n;
     v.axes = axes;
     v.name = NULL;
-    bool chunk = n && u->l->axes[axes[0]].kind == LOOM_AXIS_CHUNK;
-    v.rep = chunk ? LOOM_REP_REGULAR : LOOM_REP_AVOIDED;
     return loom_lifted_value(u->l, v);
 }
 
@@ -299,17 +322,86 @@ static loom_lvalue_id index_value(update *u, uint32_t position) {
     return computed(u, over, first, 1, &x)[0];
 }
 
-/* What the place changes: results of the body there, as values, in order of the results. */
-static const loom_lvalue_id *changed_values(update *u, uint32_t *k) {
-    loom_lexpr_id first = u->l->n_exprs,
-                  *values = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)u->c.op->n_results + 1);
+/* ---- places in targets ---- */
+
+static loom_lexpr_id target_index(const update *u, uint32_t d) {
+    return u->l->blocks[u->c.op->body].results[d];
+}
+
+/* Whether index d is that of the point along an axis that the target has there too: then it is inside where the point
+ * is. */
+static bool is_along(const update *u, uint32_t d, uint32_t position) {
+    const loom_lexpr *e = &u->l->exprs[target_index(u, d)];
+    return e->kind == LOOM_LX_AXIS && e->aux == position && u->c.op->target_axes[d] == u->c.op->axes[position];
+}
+
+/* Whether the place is one of the operation's points, as far as the target does not tell; LOOM_NONE: it does. */
+static loom_lexpr_id is_point(update *u) {
+    loom_lexpr_id all = LOOM_NONE;
+    for (uint32_t i = 0; i < u->c.op->n_axes; i++) {
+        bool told = !is_fixed(u, i);
+        for (uint32_t d = 0; d < u->c.op->rank && !told; d++) told = is_along(u, d, i);
+        if (told) continue;
+        all = both(u, all, prim(u, LOOM_PRIM_GE, u->place[i], constant(u, LOOM_I64)));
+        all = both(u, all, prim(u, LOOM_PRIM_LT, u->place[i], extent_at(u, i)));
+    }
+    return all;
+}
+
+/* What changes no more before the place is written: it need not be kept for that. */
+static bool is_still(const update *u, loom_lexpr_id id) {
+    const loom_lexpr *e = &u->l->exprs[id];
+    bool load = e->kind == LOOM_LX_LOAD && u->l->values[e->aux].n_axes <= 1;
+    if (e->kind != LOOM_LX_AXIS && e->kind != LOOM_LX_CONST && e->kind != LOOM_LX_EXTENT && !load) return false;
+    for (uint32_t j = 0; load && j < u->c.op->n_results; j++) load = u->c.base[j] != e->aux;
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        if (!is_still(u, loom_lifted_arg(u->l, e, i))) return false;
+    }
+    return load || e->kind != LOOM_LX_LOAD;
+}
+
+/* Whether target index d is found as well when the place is written. */
+static bool is_written_there(const update *u, uint32_t d) {
+    const loom_lexpr *e = &u->l->exprs[target_index(u, d)];
+    if (e->kind == LOOM_LX_AXIS && is_fixed(u, e->aux)) return is_still(u, u->at->index[e->aux]);
+    return !loom_schedule_depends_on(&u->c, target_index(u, d), u->at->fixed) && is_still(u, target_index(u, d));
+}
+
+/* The indices of the place in the target that are computed before, each in its turn; -1 where it is no point. */
+static uint32_t add_indices(update *u, loom_lexpr_id *results, loom_lexpr_id point) {
+    uint32_t n = 0;
+    for (uint32_t d = 0; d < u->c.op->rank; d++) {
+        bool guarded = d == 0 && point != LOOM_NONE;
+        if (!guarded && is_written_there(u, d)) continue;
+        loom_lexpr_id x = copy_simple(u, target_index(u, d));
+        if (guarded) {
+            loom_lexpr none = {.kind = LOOM_LX_CONST, .dtype = LOOM_I64, .imm.i = -1, .site = LOOM_NONE};
+            loom_lexpr choice = {.kind = LOOM_LX_PRIM, .dtype = LOOM_I64, .prim = LOOM_PRIM_SELECT, .site = LOOM_NONE};
+            x = make(u, choice, (loom_lexpr_id[]){point, x, make(u, none, NULL, 0)}, 3);
+        }
+        results[n++] = x;
+    }
+    return n;
+}
+
+/* What the place changes: results of the body there, as values, in order of the results; of a PERMUTE also its indices
+ * in the target. `guarded`: the first one is among these. */
+static const loom_lvalue_id *changed_values(update *u, uint32_t *k, bool *guarded) {
+    size_t most = (size_t)u->c.op->n_results + LOOM_LIFTED_MAX_AXES + 1;
+    loom_lexpr_id first = u->l->n_exprs, *values = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, most);
     make_places(u);
     make_values(u, values);
     *k = 0;
     for (uint32_t j = 0; j < u->c.op->n_results; j++) {
         if (u->at->of[j]) values[(*k)++] = values[j];
     }
-    return computed(u, true, first, *k, values);
+    uint32_t n = *k;
+    if (loom_schedule_is_put(u->c.op)) {
+        loom_lexpr_id point = is_point(u);
+        *guarded = point != LOOM_NONE;
+        n += add_indices(u, values + n, point);
+    }
+    return computed(u, true, first, n, values);
 }
 
 /* The last place that changes the result makes it. */
@@ -320,15 +412,36 @@ static bool is_last(const update *u, uint32_t result) {
     return true;
 }
 
+/* Indices of the point that a COMPUTE changes. */
+static void write_point(update *u, const loom_lvalue_id *index, loom_lexpr_id *results) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < u->c.op->n_axes; i++) results[i] = is_fixed(u, i) ? load(u, index[i]) : axis(u, left++);
+}
+
+/* Indices of the place that a PERMUTE changes; `index`: those that are computed before. */
+static void write_target(update *u, bool guarded, const loom_lvalue_id *index, loom_lexpr_id *results) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < u->c.op->n_axes; i++) {
+        if (!is_fixed(u, i)) u->place[i] = axis(u, left++);
+    }
+    for (uint32_t d = 0; d < u->c.op->rank; d++) {
+        const loom_lexpr *e = &u->l->exprs[target_index(u, d)];
+        bool fixed = e->kind == LOOM_LX_AXIS && is_fixed(u, e->aux), before = (d == 0 && guarded);
+        loom_lexpr_id x = fixed ? u->at->index[e->aux] : target_index(u, d);
+        results[d] = before || !is_written_there(u, d) ? load(u, *index++) : copy_simple(u, x);
+    }
+}
+
 /* Computes what the place changes before the operation, and writes it behind. */
 static void make_place(update *u, loom_lop_id behind) {
     const loom_lop *op = u->c.op;
     loom_lvalue_id index[LOOM_LIFTED_MAX_AXES];
-    uint32_t k, at = 0;
-    for (uint32_t i = 0; i < op->n_axes; i++) {
+    bool put = loom_schedule_is_put(op), guarded = false;
+    uint32_t k, at = 0, rank = put ? op->rank : op->n_axes;
+    for (uint32_t i = 0; i < op->n_axes && !put; i++) {
         if (is_fixed(u, i)) index[i] = index_value(u, i);
     }
-    const loom_lvalue_id *values = changed_values(u, &k);
+    const loom_lvalue_id *values = changed_values(u, &k, &guarded);
     loom_lvalue_id *dest = LOOM_NEW_ARRAY(u->l->arena, loom_lvalue_id, (size_t)k + 1),
                    *made = LOOM_NEW_ARRAY(u->l->arena, loom_lvalue_id, (size_t)k + 1);
     for (uint32_t j = 0; j < op->n_results; j++) {
@@ -337,11 +450,11 @@ static void make_place(update *u, loom_lop_id behind) {
         dest[at] = u->now[j];
         u->now[j] = made[at++] = is_last(u, j) ? op->results[j] : value_over(u, v->n_axes, v->axes, v->dtype);
     }
-    loom_lexpr_id first = u->l->n_exprs, *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)op->n_axes + k + 1);
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < op->n_axes; i++) results[i] = is_fixed(u, i) ? load(u, index[i]) : axis(u, left++);
-    for (uint32_t j = 0; j < k; j++) results[op->n_axes + j] = load(u, values[j]);
-    insert(u->p, behind, permute(u, loom_lifted_block(u->l, first, 0, NULL, op->n_axes + k, results), k, dest, made));
+    loom_lexpr_id first = u->l->n_exprs, *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)rank + k + 1);
+    if (put) write_target(u, guarded, values + k, results);
+    if (!put) write_point(u, index, results);
+    for (uint32_t j = 0; j < k; j++) results[rank + j] = load(u, values[j]);
+    insert(u->p, behind, permute(u, loom_lifted_block(u->l, first, 0, NULL, rank + k, results), k, dest, made));
 }
 
 /* ---- where it applies ---- */
@@ -396,11 +509,14 @@ static loom_lop_id latest(const update *u) {
 
 /* ---- permutes ---- */
 
-/* Whether it is a PERMUTE onto values of this turn whose body looks at them. */
+static bool is_onto_values(const update *u) {
+    const loom_lop *op = u->c.op;
+    return op->kind == LOOM_LO_PERMUTE && op->output == LOOM_NONE && !op->n_context && op->n_axes;
+}
+
+/* Whether the PERMUTE's body looks at what it goes onto. */
 static bool reads_targets(const update *u) {
     const loom_lop *op = u->c.op;
-    if (op->kind != LOOM_LO_PERMUTE || !op->dest || op->n_context || op->n_axes == 0) return false;
-    if (loom_lifted_any_segmented(u->l, op->n_axes, op->axes)) return false;
     const loom_lblock *b = &u->l->blocks[op->body];
     reading r = {op->dest, op->n_results, false};
     for (loom_lexpr_id id = b->first; id < b->end; id++) {
@@ -434,6 +550,21 @@ static void compute_first(update *u) {
     u->p->gone[u->id] = true;
 }
 
+/* Whether what it goes onto is looked at behind it, and it can stand there. */
+static bool is_early(const update *u) {
+    const loom_lop *op = u->c.op;
+    loom_lop_id end = latest(u);
+    for (loom_lop_id id = u->id + 1; id < end; id++) {
+        if (reads_any(u->l, id, op->n_results, op->dest)) return true;
+    }
+    return false;
+}
+
+static void move_behind(update *u) {
+    insert(u->p, latest(u), *u->c.op);
+    u->p->gone[u->id] = true;
+}
+
 /* ---- computes ---- */
 
 /* Whether all that is read of the old values is at the place itself: then what a thread changes no other looks at. */
@@ -455,7 +586,7 @@ static bool reads_places_alone(const update *u) {
 
 static bool is_whole(const update *u, loom_lop_id end) {
     const loom_lop *op = u->c.op;
-    if (u->c.places.count != 1) return false;
+    if (u->c.places.count != 1 || loom_schedule_is_put(op)) return false;
     for (uint32_t j = 0; j < op->n_results; j++) {
         if (!u->c.places.at[0].of[j]) return false;
     }
@@ -520,8 +651,12 @@ void loom_schedule_updates(loom_lifted *l, loom_arena *scratch) {
         update u = {.p = &p, .l = l, .arena = scratch, .c = {.l = l, .arena = scratch, .op = &op}, .id = id};
         if (loom_schedule_finds_changes(&u.c)) {
             if (is_of_turn(&u, u.c.base)) rewrite(&u);
-        } else if (reads_targets(&u) && is_of_turn(&u, op.dest)) {
-            compute_first(&u);
+        } else if (is_onto_values(&u) && is_of_turn(&u, op.dest)) {
+            if (reads_targets(&u)) {
+                compute_first(&u);
+            } else if (is_early(&u)) {
+                move_behind(&u);
+            }
         }
     }
     if (p.insertions.count) put_in(&p);
