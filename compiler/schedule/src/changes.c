@@ -7,7 +7,8 @@
  * Axes along which rows differ in length may be asked for as any other; those that are left must not depend on them.
  *
  * The body is evaluated at those points then, and nowhere else. So what may fail in it must not depend on the point,
- * nor be looked at by points of some indices alone.
+ * nor be looked at by points of some indices alone, unless these are of a place: what stands behind the question for it
+ * is looked at there alone. As the place may be none of the points, it is asked for that besides.
  *
  * Example: select(j == i + 1, a, select(j == i, b, u[j])) changes u at i + 1 and at i; put at (n[k], j),
  * select(j == i[k], a[k], u[n[k], j]) changes u at (n[k], i[k]). Cost: the body times the number of places. */
@@ -117,12 +118,16 @@ static uint64_t tests_in(const loom_changes *c, loom_lexpr_id id, loom_lexpr_id 
     return UINT64_C(1) << p;
 }
 
+static bool is_at(const loom_changes *c, const loom_change *place, uint64_t fixed, const loom_lexpr_id *index) {
+    bool equal = place->fixed == fixed;
+    for (uint32_t i = 0; i < c->op->n_axes && equal; i++)
+        equal = !(fixed >> i & 1) || same(c, index[i], place->index[i]);
+    return equal;
+}
+
 static loom_change *find_place(loom_changes *c, uint64_t fixed, const loom_lexpr_id *index) {
     for (size_t k = 0; k < c->places.count; k++) {
-        bool equal = c->places.at[k].fixed == fixed;
-        for (uint32_t i = 0; i < c->op->n_axes && equal; i++)
-            equal = !(fixed >> i & 1) || same(c, index[i], c->places.at[k].index[i]);
-        if (equal) return &c->places.at[k];
+        if (is_at(c, &c->places.at[k], fixed, index)) return &c->places.at[k];
     }
     if (c->places.count == MOST_PLACES) return NULL;
     loom_change place = {fixed, index, LOOM_NEW_ARRAY(c->arena, bool, (size_t)c->op->n_results + 1)};
@@ -180,10 +185,11 @@ static bool same_axes(const loom_lifted *l, loom_lvalue_id value, const loom_lop
 /* ---- what fails ---- */
 
 /* Per expression of the body: whether it is another at other indices of the places; whether points of some of these
- * alone look at it. */
+ * alone look at it; whether those of one place alone do. */
 enum {
     DEPENDS = 1,
-    GUARDED = 2
+    GUARDED = 2,
+    TESTED = 4
 };
 
 static uint32_t inner_blocks(const loom_lexpr *e) {
@@ -194,7 +200,23 @@ static bool depends(const loom_lblock *b, const uint8_t *class, loom_lexpr_id id
     return id >= b->first && id < b->end && class[id - b->first] & DEPENDS;
 }
 
-static void classify(const loom_changes *c, uint64_t fixed, uint8_t *class) {
+/* Whether the condition holds at points of one of the places alone. */
+static bool is_of_place(loom_changes *c, loom_lexpr_id condition) {
+    loom_lexpr_id index[LOOM_LIFTED_MAX_AXES];
+    c->n_asked++;
+    uint64_t fixed = tests_in(c, condition, index);
+    for (size_t k = 0; fixed && k < c->places.count; k++) {
+        if (is_at(c, &c->places.at[k], fixed, index)) return true;
+    }
+    return false;
+}
+
+static void mark(const loom_changes *c, loom_lblock_id block, uint8_t *class, uint8_t bit) {
+    const loom_lblock *b = &c->l->blocks[c->op->body], *x = &c->l->blocks[block];
+    for (loom_lexpr_id i = x->first; i < x->end; i++) class[i - b->first] |= bit;
+}
+
+static void classify(loom_changes *c, uint64_t fixed, uint8_t *class) {
     const loom_lblock *b = &c->l->blocks[c->op->body];
     for (loom_lexpr_id id = b->first; id < b->end; id++) {
         const loom_lexpr *e = expr(c, id);
@@ -207,9 +229,9 @@ static void classify(const loom_changes *c, uint64_t fixed, uint8_t *class) {
             for (loom_lexpr_id i = x->first; i < x->end && loops; i++) own |= depends(b, class, i);
         }
         for (uint32_t k = 0; k < inner_blocks(e); k++) {
-            const loom_lblock *x = &c->l->blocks[e->blocks[k]];
-            bool guards = own && (e->kind != LOOM_LX_IF || depends(b, class, arg(c, id, 0)));
-            for (loom_lexpr_id i = x->first; i < x->end && guards; i++) class[i - b->first] |= GUARDED;
+            bool condition = e->kind == LOOM_LX_IF && depends(b, class, arg(c, id, 0));
+            if (own && (e->kind != LOOM_LX_IF || condition)) mark(c, e->blocks[k], class, GUARDED);
+            if (condition && k == 0 && is_of_place(c, arg(c, id, 0))) mark(c, e->blocks[k], class, TESTED);
         }
         if (own) class[id - b->first] |= DEPENDS;
     }
@@ -224,12 +246,13 @@ static bool fails_alike(loom_changes *c, uint64_t fixed) {
     for (loom_lexpr_id id = b->first; id < b->end; id++) {
         const loom_lexpr *e = expr(c, id);
         bool loops = e->kind == LOOM_LX_FOR || e->kind == LOOM_LX_WHILE;
-        if (loops && class[id - b->first]) return false;
+        bool tested = class[id - b->first] & TESTED;
+        if (loops && class[id - b->first] && !tested) return false;
         bool may_fail = e->kind == LOOM_LX_CHECK || (e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_CHECKED) ||
                         (e->kind == LOOM_LX_PRIM && loom_prim_table[e->prim].can_trap);
         if (!may_fail) continue;
-        if (class[id - b->first]) return false;
-        c->traps = true;
+        if (class[id - b->first] && !tested) return false;
+        *(tested ? &c->traps_there : &c->traps) = true;
     }
     return true;
 }

@@ -17,7 +17,8 @@ typedef struct loom_changes {
     const loom_lop *op;
     const loom_lvalue_id *base; /* per result: what it is at all other points */
     LOOM_VEC(loom_change) places;
-    bool traps; /* the body has what may fail, and fails alike at all points */
+    bool traps;       /* the body has what may fail, and fails alike at all points */
+    bool traps_there; /* and what points of places alone look at */
     const uint8_t *class;
     /* Per expression of the body, which others share: the result + 1 for which it has been found to keep what it is
      * of, and the number of the condition that has asked it. */

@@ -47,6 +47,7 @@ typedef struct update {
     loom_lop_id id;
     const loom_change *at;                     /* the place that is made */
     loom_lexpr_id place[LOOM_LIFTED_MAX_AXES]; /* its indices, or those along the axes that are left */
+    loom_lexpr_id point;                       /* whether that is a point, where it is asked for; or LOOM_NONE */
     loom_lvalue_id *now;                       /* per result: what the places so far have made */
 } update;
 
@@ -144,28 +145,6 @@ static void make_places(update *u) {
     }
 }
 
-/* The place may be outside: then nothing comes of it, and loads there have nothing to load. */
-static loom_lexpr_id moved(void *context, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
-    update *u = context;
-    if (e.kind == LOOM_LX_AXIS) return u->place[e.aux];
-    bool outside = e.kind == LOOM_LX_LOAD && e.mode == LOOM_LOAD_PROVEN && n && e.site != LOOM_NONE;
-    for (uint32_t i = 0; e.kind == LOOM_LX_LOAD && e.mode == LOOM_LOAD_PROVEN && i < n; i++)
-        outside |= loom_schedule_differs(&u->c, loom_lifted_arg(u->l, &e, i));
-    return outside ? default_load(u, e, args, n) : make(u, e, args, n);
-}
-
-/* Where the values are among the body's results. */
-static uint32_t first_value(const update *u) {
-    return loom_schedule_is_put(u->c.op) ? u->c.op->rank : 0;
-}
-
-static void clone_body(update *u, loom_lexpr_id *values) {
-    uint32_t n = u->l->blocks[u->c.op->body].n_results;
-    loom_lexpr_id *all = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)n + 1);
-    loom_clone_block(&(loom_clone){.l = u->l, .scratch = u->arena, .replace = moved, .context = u}, u->c.op->body, all);
-    memcpy(values, all + first_value(u), u->c.op->n_results * sizeof *values);
-}
-
 static loom_lexpr_id both(update *u, loom_lexpr_id a, loom_lexpr_id b) {
     return a == LOOM_NONE ? b : prim(u, LOOM_PRIM_AND, a, b);
 }
@@ -180,6 +159,41 @@ static loom_lexpr_id extent_at(update *u, uint32_t position) {
     }
     loom_lexpr length = {.kind = LOOM_LX_LOAD, .dtype = LOOM_I64, .aux = a->lengths, .site = LOOM_NONE};
     return default_load(u, length, u->place, position);
+}
+
+/* Whether the place is inside along the operation's axis. */
+static loom_lexpr_id is_inside(update *u, uint32_t position) {
+    loom_lexpr_id below = prim(u, LOOM_PRIM_LT, u->place[position], extent_at(u, position));
+    return both(u, prim(u, LOOM_PRIM_GE, u->place[position], constant(u, LOOM_I64)), below);
+}
+
+/* The place may be outside: then nothing comes of it, loads there have nothing to load, and what only points look at is
+ * not looked at. */
+static loom_lexpr_id moved(void *context, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
+    update *u = context;
+    if (e.kind == LOOM_LX_AXIS) return u->place[e.aux];
+    if (e.kind == LOOM_LX_IF && u->point != LOOM_NONE && loom_schedule_differs(&u->c, loom_lifted_arg(u->l, &e, 0)))
+        args[0] = prim(u, LOOM_PRIM_AND, u->point, args[0]);
+    bool outside = e.kind == LOOM_LX_LOAD && e.mode == LOOM_LOAD_PROVEN && n && e.site != LOOM_NONE;
+    for (uint32_t i = 0; e.kind == LOOM_LX_LOAD && e.mode == LOOM_LOAD_PROVEN && i < n; i++)
+        outside |= loom_schedule_differs(&u->c, loom_lifted_arg(u->l, &e, i));
+    return outside ? default_load(u, e, args, n) : make(u, e, args, n);
+}
+
+/* Where the values are among the body's results. */
+static uint32_t first_value(const update *u) {
+    return loom_schedule_is_put(u->c.op) ? u->c.op->rank : 0;
+}
+
+static void clone_body(update *u, loom_lexpr_id *values) {
+    uint32_t n = u->l->blocks[u->c.op->body].n_results;
+    u->point = LOOM_NONE;
+    for (uint32_t i = 0; u->c.traps_there && i < u->c.op->n_axes; i++) {
+        if (is_fixed(u, i)) u->point = both(u, u->point, is_inside(u, i));
+    }
+    loom_lexpr_id *all = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)n + 1);
+    loom_clone_block(&(loom_clone){.l = u->l, .scratch = u->arena, .replace = moved, .context = u}, u->c.op->body, all);
+    memcpy(values, all + first_value(u), u->c.op->n_results * sizeof *values);
 }
 
 /* Where there are no points, nothing fails. */
@@ -342,8 +356,7 @@ static loom_lexpr_id is_point(update *u) {
         bool told = !is_fixed(u, i);
         for (uint32_t d = 0; d < u->c.op->rank && !told; d++) told = is_along(u, d, i);
         if (told) continue;
-        all = both(u, all, prim(u, LOOM_PRIM_GE, u->place[i], constant(u, LOOM_I64)));
-        all = both(u, all, prim(u, LOOM_PRIM_LT, u->place[i], extent_at(u, i)));
+        all = both(u, all, is_inside(u, i));
     }
     return all;
 }
