@@ -507,7 +507,7 @@ static void scan_nest(nest *N) {
     go_on(fn, nothing);
 }
 
-/* ---- PERMUTE with context, or to places that are all distinct ---- */
+/* ---- PERMUTE with context, or to places that are all distinct, or along some axes ---- */
 
 /* The extent of the target along axis i, in the row that the indices before it have come to. */
 static LLVMValueRef target_extent(nest *N, uint32_t i, const LLVMValueRef *indices) {
@@ -635,7 +635,7 @@ static double extent_of(const loom_gen *g, loom_axis_id axis) {
 uint32_t loom_nest_divided(const loom_gen *g, loom_lop_id id) {
     const loom_lop *op = &g->l->ops[id];
     bool ordered = op->kind == LOOM_LO_PERMUTE && (op->n_context || !op->distinct);
-    uint32_t end = ordered ? op->n_context : op->n_axes, best = LOOM_NONE;
+    uint32_t end = !ordered ? op->n_axes : op->n_apart ? op->n_apart : op->n_context, best = LOOM_NONE;
     double largest = 1;
     bool by_elements = op->kind == LOOM_LO_COMPUTE || op->kind == LOOM_LO_CHECK;
     for (uint32_t i = end; by_elements && i-- > 0;) {

@@ -17,7 +17,6 @@
 
 /* Indices are counters, sums and remainders of such; places are numbers of elements, by their numbers. */
 #define DEEPEST_INDEX 8
-#define DEEPEST_PLACE 12
 /* The body is made once for each place, and asks for all of them. */
 #define MOST_PLACES 16
 
@@ -29,12 +28,22 @@ static loom_lexpr_id arg(const loom_changes *c, loom_lexpr_id id, uint32_t i) {
     return loom_lifted_arg(c->l, expr(c, id), i);
 }
 
-static bool same(const loom_changes *c, loom_lexpr_id a, loom_lexpr_id b);
+bool loom_schedule_same(const loom_lifted *l, loom_lexpr_id a, loom_lexpr_id b) {
+    const loom_lexpr *x = &l->exprs[a], *y = &l->exprs[b];
+    if (a == b) return true;
+    if (x->kind != y->kind || x->dtype != y->dtype || x->prim != y->prim || x->aux != y->aux || x->n_args != y->n_args)
+        return false;
+    if (x->kind == LOOM_LX_CONST) return loom_lifted_same_scalar(x->dtype, &x->imm, &y->imm);
+    for (uint32_t i = 0; i < x->n_args; i++) {
+        if (!loom_schedule_same(l, loom_lifted_arg(l, x, i), loom_lifted_arg(l, y, i))) return false;
+    }
+    return true;
+}
 
 static bool is_target_place(const loom_changes *c, const loom_lexpr *e) {
     if (e->kind != LOOM_LX_LOAD || e->mode != LOOM_LOAD_PROVEN || e->n_args != c->op->rank) return false;
     for (uint32_t i = 0; i < e->n_args; i++) {
-        if (!same(c, loom_lifted_arg(c->l, e, i), c->l->blocks[c->op->body].results[i])) return false;
+        if (!loom_schedule_same(c->l, loom_lifted_arg(c->l, e, i), c->l->blocks[c->op->body].results[i])) return false;
     }
     return true;
 }
@@ -49,27 +58,14 @@ static bool is_own_point(const loom_changes *c, const loom_lexpr *e) {
     return true;
 }
 
-static bool same(const loom_changes *c, loom_lexpr_id a, loom_lexpr_id b) {
-    const loom_lexpr *x = expr(c, a), *y = expr(c, b);
-    if (a == b) return true;
-    if (x->kind != y->kind || x->dtype != y->dtype || x->prim != y->prim || x->aux != y->aux || x->n_args != y->n_args)
-        return false;
-    if (x->kind == LOOM_LX_CONST) return loom_lifted_same_scalar(x->dtype, &x->imm, &y->imm);
-    for (uint32_t i = 0; i < x->n_args; i++) {
-        if (!same(c, arg(c, a, i), arg(c, b, i))) return false;
-    }
-    return true;
-}
-
-/* Found anywhere: loads whose index may be outside get a default. */
-static bool is_simple(const loom_changes *c, loom_lexpr_id id, uint32_t depth) {
-    const loom_lexpr *e = expr(c, id);
+bool loom_schedule_is_simple(const loom_lifted *l, loom_lexpr_id id, uint32_t depth) {
+    const loom_lexpr *e = &l->exprs[id];
     bool kind = e->kind == LOOM_LX_CONST || e->kind == LOOM_LX_AXIS || e->kind == LOOM_LX_EXTENT ||
                 e->kind == LOOM_LX_CONVERT || e->kind == LOOM_LX_LOAD ||
                 (e->kind == LOOM_LX_PRIM && !loom_prim_table[e->prim].can_trap);
     if (!kind || depth == 0) return false;
     for (uint32_t i = 0; i < e->n_args; i++) {
-        if (!is_simple(c, arg(c, id, i), depth - 1)) return false;
+        if (!loom_schedule_is_simple(l, loom_lifted_arg(l, e, i), depth - 1)) return false;
     }
     return true;
 }
@@ -93,7 +89,8 @@ static bool is_test(const loom_changes *c, loom_lexpr_id id, uint32_t *position,
         const loom_lexpr *axis = expr(c, arg(c, id, i));
         *position = axis->aux;
         *x = arg(c, id, 1 - i);
-        if (axis->kind == LOOM_LX_AXIS && expr(c, *x)->dtype == LOOM_I64 && is_simple(c, *x, DEEPEST_INDEX))
+        if (axis->kind == LOOM_LX_AXIS && expr(c, *x)->dtype == LOOM_I64 &&
+            loom_schedule_is_simple(c->l, *x, DEEPEST_INDEX))
             return true;
     }
     return false;
@@ -121,7 +118,7 @@ static uint64_t tests_in(const loom_changes *c, loom_lexpr_id id, loom_lexpr_id 
 static bool is_at(const loom_changes *c, const loom_change *place, uint64_t fixed, const loom_lexpr_id *index) {
     bool equal = place->fixed == fixed;
     for (uint32_t i = 0; i < c->op->n_axes && equal; i++)
-        equal = !(fixed >> i & 1) || same(c, index[i], place->index[i]);
+        equal = !(fixed >> i & 1) || loom_schedule_same(c->l, index[i], place->index[i]);
     return equal;
 }
 
@@ -261,11 +258,10 @@ bool loom_schedule_differs(const loom_changes *c, loom_lexpr_id id) {
     return depends(&c->l->blocks[c->op->body], c->class, id);
 }
 
-/* (a..., x...) -> x... */
-static bool replaces(const loom_changes *c) {
-    const loom_lblock *b = &c->l->blocks[c->op->combine];
+bool loom_schedule_replaces(const loom_lifted *l, loom_lblock_id combine) {
+    const loom_lblock *b = &l->blocks[combine];
     for (uint32_t j = 0; j < b->n_results; j++) {
-        const loom_lexpr *e = expr(c, b->results[j]);
+        const loom_lexpr *e = &l->exprs[b->results[j]];
         if (e->kind != LOOM_LX_PARAM || e->aux != b->n_results + j) return false;
     }
     return true;
@@ -273,7 +269,7 @@ static bool replaces(const loom_changes *c) {
 
 static bool simple_places(const loom_changes *c) {
     for (uint32_t d = 0; d < c->op->rank; d++) {
-        if (!is_simple(c, c->l->blocks[c->op->body].results[d], DEEPEST_PLACE)) return false;
+        if (!loom_schedule_is_simple(c->l, c->l->blocks[c->op->body].results[d], DEEPEST_PLACE)) return false;
     }
     return true;
 }
@@ -292,7 +288,7 @@ static bool may_change_few(const loom_changes *c) {
     if (op->n_axes == 0 || op->n_results == 0) return false;
     if (op->kind == LOOM_LO_COMPUTE) return !op->dense && !op->sliced && !op->blank;
     return op->kind == LOOM_LO_PERMUTE && op->dest && op->output == LOOM_NONE && op->distinct && !op->n_context &&
-           replaces(c);
+           loom_schedule_replaces(c->l, op->combine);
 }
 
 bool loom_schedule_finds_changes(loom_changes *c) {

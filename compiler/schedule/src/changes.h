@@ -34,6 +34,15 @@ static inline bool loom_schedule_is_put(const loom_lop *op) {
  * alone, and its body may be evaluated at these, in whatever order and number, if there are points at all. */
 bool loom_schedule_finds_changes(loom_changes *c);
 
+/* Whether the combine block is (a..., x...) -> x... */
+bool loom_schedule_replaces(const loom_lifted *l, loom_lblock_id combine);
+/* Equal as they are written. */
+bool loom_schedule_same(const loom_lifted *l, loom_lexpr_id a, loom_lexpr_id b);
+/* Found anywhere without failing: loads whose index may be outside get a default. */
+bool loom_schedule_is_simple(const loom_lifted *l, loom_lexpr_id id, uint32_t depth);
+/* Places are numbers of elements, by their numbers. */
+#define DEEPEST_PLACE 12
+
 /* Whether the expression of the body stands on an index of these positions. */
 bool loom_schedule_depends_on(const loom_changes *c, loom_lexpr_id id, uint64_t positions);
 /* The same of all positions that places fix, what stands in inner blocks too. */

@@ -20,24 +20,10 @@
 #include "changes.h"
 #include "clone.h"
 #include "compiler/schedule/reads.h"
-#include "hoist.h"
+#include "insert.h"
 #include <string.h>
 
-/* An operation to stand before the one of this number. */
-typedef struct insertion {
-    loom_lop op;
-    uint32_t next; /* the next one there, or LOOM_NONE */
-} insertion;
-
-typedef struct pass {
-    loom_lifted *l;
-    loom_arena *arena;
-    const loom_lop_id *parent;
-    LOOM_VEC(insertion) insertions;
-    uint32_t *first, *last;  /* per place between operations */
-    bool *gone;              /* per operation */
-    uint32_t *inner, *other; /* per LOOP and IF: how many operations its blocks have more */
-} pass;
+typedef loom_inserts pass;
 
 typedef struct update {
     pass *p;
@@ -50,46 +36,6 @@ typedef struct update {
     loom_lexpr_id point;                       /* whether that is a point, where it is asked for; or LOOM_NONE */
     loom_lvalue_id *now;                       /* per result: what the places so far have made */
 } update;
-
-/* ---- operations between others ---- */
-
-static void insert(pass *p, loom_lop_id before, loom_lop op) {
-    insertion made = {op, LOOM_NONE};
-    LOOM_PUSH(p->arena, p->insertions, made);
-    uint32_t at = (uint32_t)p->insertions.count - 1;
-    if (p->first[before] == LOOM_NONE) p->first[before] = at;
-    if (p->last[before] != LOOM_NONE) p->insertions.at[p->last[before]].next = at;
-    p->last[before] = at;
-}
-
-/* The operation's LOOPs and IFs have n operations more. */
-static void grow(pass *p, loom_lop_id id, uint32_t n) {
-    for (loom_lop_id a = id; p->parent[a] != LOOM_NONE; a = p->parent[a]) {
-        const loom_lop *around = &p->l->ops[p->parent[a]];
-        bool inner = a >= around->inner_first && a < around->inner_end;
-        (inner ? p->inner : p->other)[p->parent[a]] += n;
-    }
-}
-
-static void append(loom_lop *ops, uint32_t *n, const pass *p, loom_lop_id before) {
-    for (uint32_t i = p->first[before]; i != LOOM_NONE; i = p->insertions.at[i].next)
-        ops[(*n)++] = p->insertions.at[i].op;
-}
-
-static void put_in(pass *p) {
-    loom_lop *ops = LOOM_NEW_ARRAY(p->arena, loom_lop, (size_t)p->l->n_ops + p->insertions.count + 1);
-    uint32_t n = 0;
-    for (loom_lop_id id = 0; id < p->l->n_ops; id++) {
-        append(ops, &n, p, id);
-        if (p->gone[id]) continue;
-        loom_lop op = p->l->ops[id];
-        op.inner_end += p->inner[id]; /* only how many there are counts */
-        op.else_end += p->other[id];
-        ops[n++] = op;
-    }
-    append(ops, &n, p, p->l->n_ops);
-    loom_schedule_set_ops(p->l, ops, n);
-}
 
 /* ---- bodies ---- */
 
@@ -258,6 +204,7 @@ static loom_lop permute(update *u, loom_lblock_id body, uint32_t k, const loom_l
     loom_lop made = *u->c.op;
     made.kind = LOOM_LO_PERMUTE;
     made.distinct = true;
+    made.n_apart = 0;
     made.body = body;
     made.combine = replaced(u, k, results);
     if (!loom_schedule_is_put(u->c.op)) {
@@ -308,7 +255,7 @@ static const loom_lvalue_id *computed(update *u, bool over, loom_lexpr_id first,
     made.span = u->c.op->span;
     made.node = u->c.op->node;
     made.inner = true;
-    insert(u->p, u->id, made);
+    loom_insert(u->p, u->id, made);
     return values;
 }
 
@@ -467,7 +414,7 @@ static void make_place(update *u, loom_lop_id behind) {
     if (put) write_target(u, guarded, values + k, results);
     if (!put) write_point(u, index, results);
     for (uint32_t j = 0; j < k; j++) results[rank + j] = load(u, values[j]);
-    insert(u->p, behind, permute(u, loom_lifted_block(u->l, first, 0, NULL, rank + k, results), k, dest, made));
+    loom_insert(u->p, behind, permute(u, loom_lifted_block(u->l, first, 0, NULL, rank + k, results), k, dest, made));
 }
 
 /* ---- where it applies ---- */
@@ -552,14 +499,15 @@ static void compute_first(update *u) {
     compute.results = values;
     compute.dest = NULL;
     compute.distinct = false;
+    compute.n_apart = 0;
     compute.rank = compute.n_target_axes = 0;
     compute.builtin = LOOM_PRIM_COUNT;
     loom_lexpr_id first = u->l->n_exprs;
     for (uint32_t i = 0; i < b.n_results; i++) results[i] = load(u, values[i]);
     op.body = loom_lifted_block(u->l, first, 0, NULL, b.n_results, results);
-    insert(u->p, u->id, compute);
-    insert(u->p, latest(u), op);
-    grow(u->p, u->id, 1);
+    loom_insert(u->p, u->id, compute);
+    loom_insert(u->p, latest(u), op);
+    loom_inserts_grow(u->p, u->id, 1);
     u->p->gone[u->id] = true;
 }
 
@@ -574,7 +522,7 @@ static bool is_early(const update *u) {
 }
 
 static void move_behind(update *u) {
-    insert(u->p, latest(u), *u->c.op);
+    loom_insert(u->p, latest(u), *u->c.op);
     u->p->gone[u->id] = true;
 }
 
@@ -637,27 +585,20 @@ static void rewrite(update *u) {
         u->l->ops[u->id] = made;
         return;
     }
-    size_t before = u->p->insertions.count;
+    size_t before = u->p->made.count;
     u->now = LOOM_NEW_ARRAY(u->arena, loom_lvalue_id, (size_t)u->c.op->n_results + 1);
     memcpy(u->now, u->c.base, u->c.op->n_results * sizeof *u->now);
     for (size_t k = 0; k < u->c.places.count; k++) {
         u->at = &u->c.places.at[k];
         make_place(u, behind);
     }
-    grow(u->p, u->id, (uint32_t)(u->p->insertions.count - before) - 1);
+    loom_inserts_grow(u->p, u->id, (int32_t)(u->p->made.count - before) - 1);
     u->p->gone[u->id] = true;
 }
 
 void loom_schedule_updates(loom_lifted *l, loom_arena *scratch) {
-    size_t n = (size_t)l->n_ops + 1;
-    pass p = {.l = l, .arena = scratch, .parent = loom_lifted_parents(l, scratch)};
-    p.first = LOOM_NEW_ARRAY(scratch, uint32_t, n);
-    p.last = LOOM_NEW_ARRAY(scratch, uint32_t, n);
-    p.gone = LOOM_NEW_ARRAY(scratch, bool, n);
-    p.inner = LOOM_NEW_ARRAY(scratch, uint32_t, n);
-    p.other = LOOM_NEW_ARRAY(scratch, uint32_t, n);
-    memset(p.first, 0xff, n * sizeof *p.first);
-    memset(p.last, 0xff, n * sizeof *p.last);
+    pass p;
+    loom_inserts_open(&p, l, scratch);
     for (loom_lop_id id = 0; id < l->n_ops; id++) {
         if (!is_in_loop(&p, id)) continue;
         loom_lop op = l->ops[id];
@@ -672,5 +613,5 @@ void loom_schedule_updates(loom_lifted *l, loom_arena *scratch) {
             }
         }
     }
-    if (p.insertions.count) put_in(&p);
+    if (p.made.count) loom_inserts_close(&p);
 }
