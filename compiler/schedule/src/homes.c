@@ -106,15 +106,58 @@ static bool same_count(const home *x, loom_axis_id a, loom_axis_id b) {
     return e->kind == LOOM_LX_EXTENT && same_count(x, e->aux, b);
 }
 
-/* Whether i64 over t are the lengths of the state's rows, by the number; or those of such. */
-static bool same_lengths(const home *x, loom_lvalue_id lengths, loom_lvalue_id of_whole, uint32_t depth) {
-    const loom_lop *op = maker(x, lengths);
-    if (!op || op->kind != LOOM_LO_COMPUTE || op->dense || op->sliced || op->n_axes != 1 || depth == 0) return false;
-    const loom_lexpr *e = expr(x, result_of_body(x, op, number_of(op, lengths)));
-    if (e->kind != LOOM_LX_LOAD || e->mode != LOOM_LOAD_PROVEN || e->n_args != 1) return false;
-    loom_lexpr_id index = loom_lifted_arg(x->l, e, 0);
-    if (e->aux == of_whole) return loom_schedule_same(x->l, index, x->number);
-    return is_axis(x, index, 0) && same_lengths(x, e->aux, of_whole, depth - 1);
+/* An expression in whose place of axis 0 another stands; NULL: the axis itself. */
+typedef struct term {
+    loom_lexpr_id id;
+    const struct term *at;
+} term;
+
+static term head(const home *x, term t) {
+    while (t.at && expr(x, t.id)->kind == LOOM_LX_AXIS && expr(x, t.id)->aux == 0) t = *t.at;
+    return t;
+}
+
+/* What the COMPUTE along one axis, whose result is loaded, has there. */
+static bool expand(const home *x, const term *index, loom_lvalue_id value, term *t) {
+    const loom_lvalue *v = &x->l->values[value];
+    if (v->source != LOOM_LV_OP || v->n_axes != 1) return false;
+    const loom_lop *op = &x->l->ops[v->op];
+    uint32_t j = number_of(op, value);
+    if (op->kind != LOOM_LO_COMPUTE || op->dense || op->sliced || op->blank || j == op->n_results) return false;
+    *t = (term){result_of_body(x, op, j), index};
+    return true;
+}
+
+/* Whether the two are the same number, seen through what finds it. */
+static bool same_number(const home *x, term a, term b, uint32_t depth) {
+    a = head(x, a);
+    b = head(x, b);
+    const loom_lexpr *p = expr(x, a.id), *q = expr(x, b.id);
+    if (depth == 0) return false;
+    bool load_a = p->kind == LOOM_LX_LOAD && p->mode == LOOM_LOAD_PROVEN,
+         load_b = q->kind == LOOM_LX_LOAD && q->mode == LOOM_LOAD_PROVEN;
+    if (load_a && load_b && p->aux == q->aux) {
+        for (uint32_t i = 0; i < p->n_args; i++) {
+            term m = {loom_lifted_arg(x->l, p, i), a.at}, n = {loom_lifted_arg(x->l, q, i), b.at};
+            if (!same_number(x, m, n, depth - 1)) return false;
+        }
+        return true;
+    }
+    if (load_a && p->n_args == 1) {
+        term index = {loom_lifted_arg(x->l, p, 0), a.at}, t;
+        if (expand(x, &index, p->aux, &t)) return same_number(x, t, b, depth - 1);
+    }
+    if (load_b && q->n_args == 1) {
+        term index = {loom_lifted_arg(x->l, q, 0), b.at}, t;
+        if (expand(x, &index, q->aux, &t)) return same_number(x, a, t, depth - 1);
+    }
+    return !a.at && !b.at && p->kind == LOOM_LX_AXIS && q->kind == LOOM_LX_AXIS && p->aux == q->aux;
+}
+
+/* Whether i64 over t are the lengths of the state's rows, by the number. */
+static bool same_lengths(const home *x, loom_lvalue_id lengths, loom_lvalue_id of_whole) {
+    term row = {x->number, NULL}, a, b;
+    return expand(x, NULL, lengths, &a) && expand(x, &row, of_whole, &b) && same_number(x, a, b, 24);
 }
 
 /* Whether values over these axes have the state's rows, of t. */
@@ -125,7 +168,7 @@ static bool has_rows(const home *x, uint32_t n, const loom_axis_id *axes) {
         const loom_axis *a = &x->l->axes[axes[i]], *b = &x->l->axes[w->axes[i]];
         if (axes[i] == w->axes[i] && a->kind != LOOM_AXIS_SEGMENTED) continue;
         bool rows = i == 1 && a->kind == LOOM_AXIS_SEGMENTED && b->kind == LOOM_AXIS_SEGMENTED;
-        if (!rows || !same_lengths(x, a->lengths, b->lengths, 4)) return false;
+        if (!rows || !same_lengths(x, a->lengths, b->lengths)) return false;
     }
     return true;
 }
