@@ -186,7 +186,8 @@ static bool same_axes(const loom_lifted *l, loom_lvalue_id value, const loom_lop
 enum {
     DEPENDS = 1,
     GUARDED = 2,
-    TESTED = 4
+    TESTED = 4,
+    CONDITION = 8 /* whether blocks are looked at by it, and it is another at other indices */
 };
 
 static uint32_t inner_blocks(const loom_lexpr *e) {
@@ -228,6 +229,7 @@ static void classify(loom_changes *c, uint64_t fixed, uint8_t *class) {
         for (uint32_t k = 0; k < inner_blocks(e); k++) {
             bool condition = e->kind == LOOM_LX_IF && depends(b, class, arg(c, id, 0));
             if (own && (e->kind != LOOM_LX_IF || condition)) mark(c, e->blocks[k], class, GUARDED);
+            if (condition) class[arg(c, id, 0) - b->first] |= CONDITION;
             if (condition && k == 0 && is_of_place(c, arg(c, id, 0))) mark(c, e->blocks[k], class, TESTED);
         }
         if (own) class[id - b->first] |= DEPENDS;
@@ -243,12 +245,12 @@ static bool fails_alike(loom_changes *c, uint64_t fixed) {
     for (loom_lexpr_id id = b->first; id < b->end; id++) {
         const loom_lexpr *e = expr(c, id);
         bool loops = e->kind == LOOM_LX_FOR || e->kind == LOOM_LX_WHILE;
-        bool tested = class[id - b->first] & TESTED;
-        if (loops && class[id - b->first] && !tested) return false;
+        bool tested = class[id - b->first] & TESTED, apart = class[id - b->first] & (DEPENDS | GUARDED);
+        if (loops && apart && !tested) return false;
         bool may_fail = e->kind == LOOM_LX_CHECK || (e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_CHECKED) ||
                         (e->kind == LOOM_LX_PRIM && loom_prim_table[e->prim].can_trap);
         if (!may_fail) continue;
-        if (class[id - b->first] && !tested) return false;
+        if (apart && !tested) return false;
         *(tested ? &c->traps_there : &c->traps) = true;
     }
     return true;
@@ -289,6 +291,11 @@ static bool may_change_few(const loom_changes *c) {
     if (op->kind == LOOM_LO_COMPUTE) return !op->dense && !op->sliced && !op->blank;
     return op->kind == LOOM_LO_PERMUTE && op->dest && op->output == LOOM_NONE && op->distinct && !op->n_context &&
            loom_schedule_replaces(c->l, op->combine);
+}
+
+bool loom_schedule_is_condition(const loom_changes *c, loom_lexpr_id id) {
+    const loom_lblock *b = &c->l->blocks[c->op->body];
+    return id >= b->first && id < b->end && c->class[id - b->first] & CONDITION;
 }
 
 bool loom_schedule_finds_changes(loom_changes *c) {

@@ -47,5 +47,7 @@ bool loom_schedule_is_simple(const loom_lifted *l, loom_lexpr_id id, uint32_t de
 bool loom_schedule_depends_on(const loom_changes *c, loom_lexpr_id id, uint64_t positions);
 /* The same of all positions that places fix, what stands in inner blocks too. */
 bool loom_schedule_differs(const loom_changes *c, loom_lexpr_id id);
+/* Whether it is a condition for what is looked at, and differs so. */
+bool loom_schedule_is_condition(const loom_changes *c, loom_lexpr_id id);
 
 #endif

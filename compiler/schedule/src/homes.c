@@ -388,8 +388,9 @@ static loom_lexpr_id numbered(home *x, loom_lexpr_id id, loom_lexpr_id t, bool a
     return loom_lifted_expr(x->l, e, args, n);
 }
 
-static loom_lexpr_id moved(void *context, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
+static loom_lexpr_id moved(void *context, loom_lexpr_id id, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
     home *x = context;
+    (void)id;
     if (e.kind == LOOM_LX_LOAD && x->member[e.aux]) {
         args[0] = numbered(x, x->number, args[0], e.mode != LOOM_LOAD_PROVEN, e.site);
         if (x->taken[e.aux]) e.aux = x->whole;

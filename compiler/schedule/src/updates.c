@@ -115,15 +115,15 @@ static loom_lexpr_id is_inside(update *u, uint32_t position) {
 
 /* The place may be outside: then nothing comes of it, loads there have nothing to load, and what only points look at is
  * not looked at. */
-static loom_lexpr_id moved(void *context, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
+static loom_lexpr_id moved(void *context, loom_lexpr_id id, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
     update *u = context;
     if (e.kind == LOOM_LX_AXIS) return u->place[e.aux];
-    if (e.kind == LOOM_LX_IF && u->point != LOOM_NONE && loom_schedule_differs(&u->c, loom_lifted_arg(u->l, &e, 0)))
-        args[0] = prim(u, LOOM_PRIM_AND, u->point, args[0]);
     bool outside = e.kind == LOOM_LX_LOAD && e.mode == LOOM_LOAD_PROVEN && n && e.site != LOOM_NONE;
     for (uint32_t i = 0; e.kind == LOOM_LX_LOAD && e.mode == LOOM_LOAD_PROVEN && i < n; i++)
         outside |= loom_schedule_differs(&u->c, loom_lifted_arg(u->l, &e, i));
-    return outside ? default_load(u, e, args, n) : make(u, e, args, n);
+    loom_lexpr_id made = outside ? default_load(u, e, args, n) : make(u, e, args, n);
+    bool asks = u->point != LOOM_NONE && loom_schedule_is_condition(&u->c, id);
+    return asks ? prim(u, LOOM_PRIM_AND, u->point, made) : made;
 }
 
 /* Where the values are among the body's results. */
