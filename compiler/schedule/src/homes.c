@@ -312,12 +312,13 @@ static loom_lop_id first_reader(const home *x, loom_lvalue_id value) {
     return end;
 }
 
-/* Whether nothing but `by`, and the PERMUTE that is looked at, reads the value from there on. */
+/* Whether nothing but `by` reads the value from there on. */
 static bool is_last_reader(const home *x, loom_lvalue_id value, loom_lop_id by, loom_lop_id from) {
     loom_lop_id end = x->l->ops[x->loop].inner_end;
     if (x->taken[value]) value = x->whole;
     for (loom_lop_id id = from; id < end; id++) {
-        if (id != by && id != x->put && reads(x, id, value)) return false;
+        uint32_t onto = id == x->put && value == x->whole; /* what the PERMUTE goes onto is not looked at there */
+        if (id != by && reads(x, id, value) > onto) return false;
     }
     return true;
 }
