@@ -191,10 +191,22 @@ static loom_lvalue_id changed_by(home *x, const loom_lop *op) {
     return found == LOOM_NONE || found == x->whole || add(x, found) ? found : LOOM_NONE;
 }
 
+/* Whether something in the body may fail, or need not end: then it is evaluated, whoever uses what it gives. */
+static bool may_fail(const home *x, const loom_lop *op) {
+    const loom_lblock *b = &x->l->blocks[op->body];
+    for (loom_lexpr_id id = b->first; id < b->end; id++) {
+        const loom_lexpr *e = expr(x, id);
+        if (e->kind == LOOM_LX_CHECK || e->kind == LOOM_LX_WHILE) return true;
+        if (e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_CHECKED) return true;
+        if (e->kind == LOOM_LX_PRIM && loom_prim_table[e->prim].can_trap) return true;
+    }
+    return false;
+}
+
 static bool add_compute(home *x, const loom_lop *op, loom_lvalue_id value) {
     uint32_t j = number_of(op, value);
     if (op->dense || op->sliced || op->blank || j == op->n_results || !has_rows(x, op->n_axes, op->axes)) return false;
-    x->taken[value] = is_taken(x, result_of_body(x, op, j));
+    x->taken[value] = is_taken(x, result_of_body(x, op, j)) && !may_fail(x, op);
     return x->taken[value] || changed_by(x, op) != LOOM_NONE;
 }
 
@@ -601,11 +613,17 @@ static void move_operations(home *x) {
     }
 }
 
+/* Whether the PERMUTE puts what has its home there, and nothing else. */
+static bool puts_home(const home *x, loom_lvalue_id of) {
+    const loom_lop *put = &x->l->ops[x->put];
+    const loom_lexpr *e = expr(x, result_of_body(x, put, put->rank));
+    return e->kind == LOOM_LX_LOAD && e->aux == of && is_own(x, e, 0) && !may_fail(x, put);
+}
+
 /* The rows are there, or become what they are there. */
 static void move_put(home *x, loom_lvalue_id of) {
     loom_lop *put = &x->l->ops[x->put];
-    const loom_lexpr *e = expr(x, result_of_body(x, put, put->rank));
-    if (e->kind == LOOM_LX_LOAD && e->aux == of && is_own(x, e, 0)) {
+    if (puts_home(x, of)) {
         loom_lvalue_id result = put->results[0];
         x->inserts->gone[x->put] = true;
         loom_inserts_grow(x->inserts, x->put, -1);

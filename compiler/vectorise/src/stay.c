@@ -79,7 +79,10 @@ static void roots_of_node(walk *w, const loom_node *n, root *out, uint32_t count
         a = roots_of(w, loom_operand(p, n, 0));
         for (uint32_t k = 0; k < count; k++) out[k] = changed(a[k]);
         return;
-    case LOOM_OP_ASSERT: memcpy(out, roots_of(w, loom_operand(p, n, 1)), count * sizeof *out); return;
+    case LOOM_OP_ASSERT: /* as changed: what fails is made with it */
+        a = roots_of(w, loom_operand(p, n, 1));
+        for (uint32_t k = 0; k < count; k++) out[k] = changed(a[k]);
+        return;
     case LOOM_OP_IF:
         a = roots_of(w, loom_node_body(p, n, 0)->result);
         b = roots_of(w, loom_node_body(p, n, 1)->result);

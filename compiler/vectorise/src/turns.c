@@ -13,8 +13,11 @@
  * too. That is found out by trying: all shapes are taken to be kept at first. A loop outside of all maps, whose state
  * changes its shape, is one of a single element.
  *
- * What the loop has from around is gathered for the elements of a turn. Cost of a turn: the states and what is
- * gathered, of those that still turn.
+ * States that the body updates stay where they are, with the rows of all elements (stay.c): of these a turn takes rows
+ * by the numbers of its elements and puts them back, and nothing is collected.
+ *
+ * What the loop has from around is gathered for the elements of a turn. Cost of a turn: the states that do not stay,
+ * what is put into those that do, and what is gathered, of those that still turn.
  */
 #include "turns.h"
 

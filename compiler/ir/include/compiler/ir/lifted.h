@@ -322,7 +322,8 @@ LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
  *  - SEGMENTED: the list that has the axis begins with the axes of its lengths and nothing else; its offsets and total
  *    are those that OFFSETS makes of its lengths. No EXTENT names it: its length at a point is a load. The reduced axis
  *    of REDUCE and SCAN is not before a segmented one. Transformed and indexed axes are regular, but for a single one
- *    that is transformed, and the last one that a PERMUTE with context indexes.
+ *    that is transformed, the last one that a PERMUTE with context indexes, and those of a PERMUTE to values whose
+ *    points need not be put in order.
  *  - Site LOOM_NONE: cannot trap, or is known not to.
  *  - A PROVEN load with a site is in range under the conditions around it only: it may not be moved out from under its
  * IF or FOR. It raises nothing. Without a site it is in range at every point of the operation.
