@@ -142,6 +142,10 @@ entry apart_scattered (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
   map2 (\\xs n -> loop ys = xs for i < n do scatter ys [i % m, i * 3 % m] [i, n]) xss ns
 entry apart_inside (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
   map2 (\\xs n -> loop ys = xs for i < n do loop zs = ys for k < 1 + (i + n) % 3 do zs with [(i + k) % m] = i) xss ns
+entry apart_branches (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
+  map2 (\\xs n -> loop ys = xs for i < n do if (i + n) % 3 == 0 then scatter ys [i % m, i * 3 % m] [i, n] else ys with [i % m] = n) xss ns
+entry apart_loops (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
+  map2 (\\xs n -> loop ys = xs for i < n do if (i + n) % 3 == 0 then (loop ys for k < n % 4 do ys with [(i + k) % m] = k) else ys) xss ns
 entry apart_records (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
   map2 (\\xs n -> map (.0) (loop ps = zip xs xs for i < n do ps with [i % m] = (i, n))) xss ns
 entry growing (ns: []i64) : []i64 =
@@ -196,7 +200,7 @@ def loops():
 
 def turns_apart():
     """What a turn changes inside of a map costs the same however long rows are, of one length or of several."""
-    names = ("apart", "apart_while", "apart_swapped", "apart_scattered", "apart_inside", "apart_records", "apart_two")
+    names = ("apart", "apart_while", "apart_swapped", "apart_scattered", "apart_inside", "apart_branches", "apart_loops", "apart_records", "apart_two")
     first = {}
     for m in (200, 2000):
         ns = rng.integers(0, 2 * m, 100)

@@ -232,18 +232,26 @@ class Ragged:
                 parts = ["(", *parts, " with [", *place(), "] = ", *value(x), ")"]
             return parts
 
+        def scattered(x):
+            return ["(scatter %s [" % x, *place(), ", ", *place(), "] [", *value(x), ", ", *value(x), "])"]
+
+        def turned(x):
+            p, j = self.name("u"), self.name("j")
+            turns = r.choice(["2", "(%s + 1) %% 3" % i, "(length %s + %s) %% 3" % (b, i)])
+            return ["(loop %s = %s for %s < %s do " % (p, x, j, turns), *r.choice([update, scattered])(p), ")"]
+
         def changed(x):
-            k, p, j = r.random(), self.name("u"), self.name("j")
+            k, p = r.random(), self.name("u")
             if k < 0.1:
-                return ["(scatter %s [" % x, *place(), ", ", *place(), "] [", *value(x), ", ", *value(x), "])"]
+                return scattered(x)
             if k < 0.15:
                 return ["(reduce_by_index %s (+) 0%s [" % (x, t.element.name), *place(), ", ", *place(), "] [", *value(x), ", ", *value(x), "])"]
-            if k < 0.3:
-                other = r.choice([[x], update(x), ["(scatter %s [" % x, *place(), "] [", *value(x), "])"]])
-                return ["(if ", self.test(inner, 1), " then ", *update(x), " else ", *other, ")"]
+            if k < 0.35:
+                sides = [r.choice([update, scattered, turned])(x), r.choice([lambda y: [y], update, update, scattered, turned])(x)]
+                r.shuffle(sides)
+                return ["(if ", self.test(inner, 1), " then ", *sides[0], " else ", *sides[1], ")"]
             if k < 0.45:
-                turns = r.choice(["2", "(%s + 1) %% 3" % i, "(length %s + %s) %% 3" % (b, i)])
-                return ["(loop %s = %s for %s < %s do " % (p, x, j, turns), *update(p), ")"]
+                return turned(x)
             if k < 0.55:
                 return ["(let %s = " % p, *update(x), " in %s with [" % p, *place(), "] = %s[" % p, *place(), "])"]
             return update(x)

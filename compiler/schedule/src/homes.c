@@ -11,6 +11,13 @@
  * while (codegen/src/share.c). That holds if each one is read no more when the next one has been; else it would be kept
  * apart, with the rows of all elements, and nothing is done.
  *
+ * A choice between rows that some t have in a value of their own, Y [s, j] with t = from[s], and others is put in two:
+ * first Y, at (number(from[s]), j), then the others. So the rows of those that take a branch have their home in W too.
+ *
+ *     W' = W with (if c[t] then Y[place[t], j] else x) at (number(t), j)
+ *     ->  V = W with Y at (number(from[s]), j);  W' = V with (if c[t] then V[number(t), j] else x) at (number(t), j)
+ * where from is made by a permute of all t that puts each with c[t] at its place[t], and all places are taken.
+ *
  * X may have fewer rows than W, but its rows are as long: axes are the same, or lengths are those of W's rows, by the
  * number. Cost: for each such PERMUTE the operations of the loop times the values that have their home there. */
 #include "homes.h"
@@ -70,13 +77,6 @@ static bool stands_on_axis_0(const home *x, loom_lexpr_id id) {
     return true;
 }
 
-/* Whether the expression is the state at (number(t), j). */
-static bool is_taken(const home *x, loom_lexpr_id id) {
-    const loom_lexpr *e = expr(x, id);
-    return e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_PROVEN && e->aux == x->whole &&
-           loom_schedule_same(x->l, loom_lifted_arg(x->l, e, 0), x->number) && is_own(x, e, 1);
-}
-
 /* ---- which values ---- */
 
 static uint32_t number_of(const loom_lop *op, loom_lvalue_id value) {
@@ -128,6 +128,18 @@ static bool expand(const home *x, const term *index, loom_lvalue_id value, term 
     return true;
 }
 
+static bool same_number(const home *x, term a, term b, uint32_t depth);
+
+static bool same_arguments(const home *x, term a, term b, uint32_t depth) {
+    const loom_lexpr *p = expr(x, a.id), *q = expr(x, b.id);
+    if (p->n_args != q->n_args) return false;
+    for (uint32_t i = 0; i < p->n_args; i++) {
+        term m = {loom_lifted_arg(x->l, p, i), a.at}, n = {loom_lifted_arg(x->l, q, i), b.at};
+        if (!same_number(x, m, n, depth - 1)) return false;
+    }
+    return true;
+}
+
 /* Whether the two are the same number, seen through what finds it. */
 static bool same_number(const home *x, term a, term b, uint32_t depth) {
     a = head(x, a);
@@ -136,13 +148,7 @@ static bool same_number(const home *x, term a, term b, uint32_t depth) {
     if (depth == 0) return false;
     bool load_a = p->kind == LOOM_LX_LOAD && p->mode == LOOM_LOAD_PROVEN,
          load_b = q->kind == LOOM_LX_LOAD && q->mode == LOOM_LOAD_PROVEN;
-    if (load_a && load_b && p->aux == q->aux) {
-        for (uint32_t i = 0; i < p->n_args; i++) {
-            term m = {loom_lifted_arg(x->l, p, i), a.at}, n = {loom_lifted_arg(x->l, q, i), b.at};
-            if (!same_number(x, m, n, depth - 1)) return false;
-        }
-        return true;
-    }
+    if (load_a && load_b && p->aux == q->aux) return same_arguments(x, a, b, depth);
     if (load_a && p->n_args == 1) {
         term index = {loom_lifted_arg(x->l, p, 0), a.at}, t;
         if (expand(x, &index, p->aux, &t)) return same_number(x, t, b, depth - 1);
@@ -151,7 +157,21 @@ static bool same_number(const home *x, term a, term b, uint32_t depth) {
         term index = {loom_lifted_arg(x->l, q, 0), b.at}, t;
         if (expand(x, &index, q->aux, &t)) return same_number(x, a, t, depth - 1);
     }
-    return !a.at && !b.at && p->kind == LOOM_LX_AXIS && q->kind == LOOM_LX_AXIS && p->aux == q->aux;
+    if (p->kind != q->kind || p->dtype != q->dtype) return false;
+    if (p->kind == LOOM_LX_AXIS) return !a.at && !b.at && p->aux == q->aux;
+    if (p->kind == LOOM_LX_CONST) return loom_lifted_same_scalar(p->dtype, &p->imm, &q->imm);
+    return p->kind == LOOM_LX_PRIM && p->prim == q->prim && same_arguments(x, a, b, depth);
+}
+
+static bool is_number(const home *x, loom_lexpr_id a, loom_lexpr_id b) {
+    return same_number(x, (term){a, NULL}, (term){b, NULL}, 24);
+}
+
+/* Whether the expression is the state at (number(t), j). */
+static bool is_taken(const home *x, loom_lexpr_id id) {
+    const loom_lexpr *e = expr(x, id);
+    return e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_PROVEN && e->aux == x->whole &&
+           is_number(x, loom_lifted_arg(x->l, e, 0), x->number) && is_own(x, e, 1);
 }
 
 /* Whether i64 over t are the lengths of the state's rows, by the number. */
@@ -655,6 +675,194 @@ static bool is_put(const home *x) {
     return state && loom_schedule_is_simple(x->l, number, DEEPEST_PLACE) && stands_on_axis_0(x, number);
 }
 
+/* ---- choices ---- */
+
+/* A side of a choice: element j of row `place` of a value that has rows for some t alone. */
+typedef struct branch {
+    loom_lblock_id block, other;
+    loom_lexpr_id result, condition, place;
+    loom_lvalue_id rows, from;
+    loom_lvalue_id apart; /* the state with these rows in it */
+} branch;
+
+static bool is_minus_1(const home *x, loom_lexpr_id id) {
+    return expr(x, id)->kind == LOOM_LX_CONST && expr(x, id)->imm.i == -1;
+}
+
+/* Whether the PERMUTE puts each t that has the condition, or has not, at its place among those, and no other. */
+static bool tells_rows(const home *x, const loom_lop *op, loom_lexpr_id condition, loom_lexpr_id at, bool holds) {
+    if (op->kind != LOOM_LO_PERMUTE || !op->covers || op->n_axes != 1 || op->n_context || op->rank != 1 ||
+        op->n_results != 1 || !loom_schedule_replaces(x->l, op->combine))
+        return false;
+    const loom_lexpr *place = expr(x, result_of_body(x, op, 0));
+    if (!same_count(x, op->axes[0], x->axis) || !is_axis(x, result_of_body(x, op, 1), 0)) return false;
+    return place->kind == LOOM_LX_PRIM && place->prim == LOOM_PRIM_SELECT &&
+           is_number(x, loom_lifted_arg(x->l, place, 0), condition) &&
+           is_number(x, loom_lifted_arg(x->l, place, holds ? 1 : 2), at) &&
+           is_minus_1(x, loom_lifted_arg(x->l, place, holds ? 2 : 1));
+}
+
+static bool find_from(const home *x, branch *b, bool holds) {
+    for (loom_lop_id id = x->l->ops[x->loop].inner_first; id < x->put; id++) {
+        const loom_lop *op = &x->l->ops[id];
+        if (x->inserts->parent[id] != x->loop || !tells_rows(x, op, b->condition, b->place, holds)) continue;
+        if (!same_count(x, x->l->values[b->rows].axes[0], op->target_axes[0])) continue;
+        b->from = x->l->ops[id].results[0];
+        return true;
+    }
+    return false;
+}
+
+static bool block_may_fail(const home *x, loom_lblock_id block) {
+    loom_lop op = {.body = block};
+    return may_fail(x, &op);
+}
+
+/* Whether the body looks at the state in the other block alone, at the rows that are put: these are as they were when
+ * the branch has changed its own. */
+static bool looks_there_alone(const home *x, const branch *b) {
+    const loom_lblock *body = &x->l->blocks[x->l->ops[x->put].body], *other = &x->l->blocks[b->other];
+    for (loom_lexpr_id id = body->first; id < body->end; id++) {
+        const loom_lexpr *e = expr(x, id);
+        if (e->kind != LOOM_LX_LOAD || e->aux != x->whole) continue;
+        if (id < other->first || id >= other->end || !is_number(x, loom_lifted_arg(x->l, e, 0), x->number))
+            return false;
+    }
+    return true;
+}
+
+/* In a block of a choice by what its rows are told: the t of a place, which is t again. */
+static bool is_t_again(const home *x, loom_lexpr_id id) {
+    const loom_lop *put = &x->l->ops[x->put];
+    const loom_lexpr *choice = expr(x, result_of_body(x, put, put->rank)), *e = expr(x, id);
+    if (choice->kind != LOOM_LX_IF || e->kind != LOOM_LX_LOAD || e->mode != LOOM_LOAD_PROVEN || e->n_args != 1)
+        return false;
+    const loom_lop *op = maker(x, e->aux);
+    loom_lexpr_id condition = loom_lifted_arg(x->l, choice, 0), at = loom_lifted_arg(x->l, e, 0);
+    for (uint32_t k = 0; op && k < 2; k++) {
+        const loom_lblock *b = &x->l->blocks[choice->blocks[k]];
+        if (id >= b->first && id < b->end) return tells_rows(x, op, condition, at, k == 0);
+    }
+    return false;
+}
+
+static loom_lexpr_id shortened(void *context, loom_lexpr_id id, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
+    home *x = context;
+    return is_t_again(x, id) ? axis(x, 0) : loom_lifted_expr(x->l, e, args, n);
+}
+
+static void shorten_choice(home *x) {
+    const loom_lblock b = x->l->blocks[x->l->ops[x->put].body];
+    bool any = false;
+    for (loom_lexpr_id id = b.first; id < b.end && !any; id++) any = is_t_again(x, id);
+    if (!any) return;
+    loom_lexpr_id first = x->l->n_exprs, *results = LOOM_NEW_ARRAY(x->arena, loom_lexpr_id, (size_t)b.n_results + 1);
+    loom_clone_block(&(loom_clone){.l = x->l, .scratch = x->arena, .replace = shortened, .context = x},
+                     x->l->ops[x->put].body, results);
+    x->l->ops[x->put].body = loom_lifted_block(x->l, first, 0, NULL, b.n_results, results);
+    x->number = results[0];
+}
+
+static bool find_branch(const home *x, branch *b) {
+    const loom_lop *put = &x->l->ops[x->put];
+    const loom_lexpr *choice = expr(x, result_of_body(x, put, put->rank));
+    if (choice->kind != LOOM_LX_IF || !has_rows(x, put->n_axes, put->axes)) return false;
+    for (uint32_t k = 0; k < 2; k++) {
+        *b = (branch){.block = choice->blocks[k], .other = choice->blocks[1 - k]};
+        b->condition = loom_lifted_arg(x->l, choice, 0);
+        b->result = x->l->blocks[b->block].results[0];
+        const loom_lexpr *e = expr(x, b->result);
+        if (e->kind != LOOM_LX_LOAD || e->mode != LOOM_LOAD_PROVEN || e->n_args != put->n_axes || !is_own(x, e, 1))
+            continue;
+        b->rows = e->aux;
+        b->place = loom_lifted_arg(x->l, e, 0);
+        if (!maker(x, b->rows) || x->l->values[b->rows].dtype != x->l->values[x->whole].dtype) continue;
+        bool here = b->result >= x->l->blocks[b->block].first && b->result < x->l->blocks[b->block].end;
+        if (here && !block_may_fail(x, b->block) && find_from(x, b, k == 0) && looks_there_alone(x, b)) return true;
+    }
+    return false;
+}
+
+/* number(from[s]) */
+static loom_lexpr_id number_in_branch(home *x, const branch *b) {
+    loom_lexpr load = {.kind = LOOM_LX_LOAD, .mode = LOOM_LOAD_PROVEN, .dtype = LOOM_I64, .aux = b->from};
+    loom_lexpr_id s = axis(x, 0);
+    load.site = LOOM_NONE;
+    return numbered(x, x->number, loom_lifted_expr(x->l, load, &s, 1), false, LOOM_NONE);
+}
+
+/* The PERMUTE of the branch's rows, if they are as long as the state's. */
+static bool put_of_branch(home *x, const branch *b, loom_lop *made) {
+    const loom_lvalue v = x->l->values[b->rows];
+    loom_lexpr_id first = x->l->n_exprs, out[LOOM_LIFTED_MAX_AXES + 2], number = number_in_branch(x, b);
+    home rows = *x;
+    rows.number = number;
+    rows.axis = v.axes[0];
+    if (!has_rows(&rows, v.n_axes, v.axes)) return false;
+    *made = x->l->ops[x->put];
+    for (uint32_t i = 0; i < v.n_axes; i++) out[i] = axis(x, i);
+    loom_lexpr load = {.kind = LOOM_LX_LOAD, .mode = LOOM_LOAD_PROVEN, .dtype = v.dtype, .aux = b->rows};
+    load.site = LOOM_NONE;
+    out[v.n_axes] = loom_lifted_expr(x->l, load, out, v.n_axes);
+    out[0] = number;
+    made->body = loom_lifted_block(x->l, first, 0, NULL, v.n_axes + 1, out);
+    made->n_axes = v.n_axes;
+    made->axes = v.axes;
+    return true;
+}
+
+typedef struct splitting {
+    home *x;
+    const branch *b;
+} splitting;
+
+static loom_lexpr_id split_expr(void *context, loom_lexpr_id id, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
+    splitting *s = context;
+    const loom_lblock other = s->x->l->blocks[s->b->other];
+    if (id == s->b->result) {
+        e.aux = s->b->apart;
+        e.site = LOOM_NONE;
+        args[0] = numbered(s->x, s->x->number, axis(s->x, 0), false, LOOM_NONE);
+    } else if (e.kind == LOOM_LX_LOAD && e.aux == s->x->whole && id >= other.first && id < other.end) {
+        e.aux = s->b->apart;
+    }
+    return loom_lifted_expr(s->x->l, e, args, n);
+}
+
+/* The others' rows, onto what has the branch's. */
+static void put_others(home *x, const branch *b) {
+    splitting s = {x, b};
+    loom_lop *put = &x->l->ops[x->put];
+    const loom_lblock body = x->l->blocks[put->body];
+    loom_lexpr_id first = x->l->n_exprs, *results = LOOM_NEW_ARRAY(x->arena, loom_lexpr_id, (size_t)body.n_results + 1);
+    loom_lvalue_id *dest = LOOM_NEW_ARRAY(x->l->arena, loom_lvalue_id, 1);
+    loom_clone_block(&(loom_clone){.l = x->l, .scratch = x->arena, .replace = split_expr, .context = &s}, put->body,
+                     results);
+    put = &x->l->ops[x->put];
+    put->body = loom_lifted_block(x->l, first, 0, NULL, body.n_results, results);
+    *dest = b->apart;
+    put->dest = dest;
+}
+
+static bool split_choice(home *x) {
+    branch b;
+    loom_lop made;
+    if (!find_branch(x, &b) || !put_of_branch(x, &b, &made)) return false;
+    loom_lop *put = &x->l->ops[x->put];
+    if (is_taken(x, x->l->blocks[b.other].results[0]) && !may_fail(x, put)) { /* the others stay as they are */
+        *put = made;
+        return true;
+    }
+    loom_lvalue v = x->l->values[put->results[0]];
+    loom_lvalue_id *results = LOOM_NEW_ARRAY(x->l->arena, loom_lvalue_id, 1);
+    *results = b.apart = loom_lifted_value(x->l, v);
+    made.results = results;
+    loom_insert(x->inserts, x->put, made);
+    loom_inserts_grow(x->inserts, x->put, 1);
+    put_others(x, &b);
+    return true;
+}
+
 static bool move_home(loom_lifted *l, loom_arena *scratch, loom_inserts *inserts, loom_lop_id id) {
     home x = {.l = l, .arena = scratch, .inserts = inserts, .put = id, .loop = inserts->parent[id]};
     if (!is_put(&x)) return false;
@@ -665,6 +873,9 @@ static bool move_home(loom_lifted *l, loom_arena *scratch, loom_inserts *inserts
     x.member = LOOM_NEW_ARRAY(scratch, bool, (size_t)l->n_values + 1);
     x.taken = LOOM_NEW_ARRAY(scratch, bool, (size_t)l->n_values + 1);
     x.makes = LOOM_NEW_ARRAY(scratch, uint8_t, (size_t)l->n_ops + 1);
+    shorten_choice(&x);
+    if (split_choice(&x)) return true;
+    op = &l->ops[id];
     loom_lvalue_id of = changed_by(&x, op);
     if (of == LOOM_NONE || of == x.whole || !may_move(&x)) return false;
     move_operations(&x);

@@ -178,6 +178,7 @@ typedef struct loom_lop {
     bool distinct;    /* no two points go to the same place of the target: they need not be put in order */
     /* The same of points that differ along one of the first axes, where the others go one after the other. */
     uint32_t n_apart;
+    bool covers; /* rank 1, distinct: each point of the target is the place of one point */
     uint16_t builtin; /* combine is this primitive (commutative, known neutral), else LOOM_PRIM_COUNT */
     /* FFT */
     uint32_t fft_rank;
