@@ -215,3 +215,48 @@ LOOM_TEST(updates, rows_at_home) {
         loom_arena_destroy(b->arena);
     }
 }
+
+/* Rows that some of the elements have made, put together with those of the others by a choice: the former alone are
+ * put; unless what tells which they are is another condition, or may leave some out. */
+LOOM_TEST(updates, rows_of_a_branch) {
+    for (int way = 0; way < 3; way++) {
+        loom_lexpr_id i, j, x;
+        turning t = open_turn(&i, &j, &x);
+        builder *b = &t.b;
+        loom_axis_id k = b_const(b, 3), few = b_const(b, 2);
+        loom_lvalue_id numbers = b_input(b, 2, LOOM_I64, AXES(k)), place = b_input(b, 3, LOOM_I64, AXES(k)),
+                       flags = b_input(b, 4, LOOM_BOOL, AXES(k)), others = b_input(b, 5, LOOM_BOOL, AXES(k)),
+                       none = b_made(b, LOOM_I64, "none", AXES(few)), from = b_made(b, LOOM_I64, "from", AXES(few)),
+                       rows = b_made(b, LOOM_I64, "rows", AXES(few, t.m));
+        b_begin(b);
+        b_compute(b, AXES(few), b_end(b, 0, NULL, RESULTS(b_i64(b, 0))), 1, &none);
+        loom_lblock_id combine = replaced(b);
+        b_begin(b);
+        loom_lexpr_id at = b_axis(b, 0), flag = LOAD(b, way == 1 ? others : flags, at);
+        loom_lblock_id body = b_end(b, 0, NULL, RESULTS(choose(&t, flag, LOAD(b, place, at), b_i64(b, -1)), at));
+        add_permute(&t, combine, 1, AXES(k), 0, body, none, from);
+        b->l->ops[b->l->n_ops - 1].covers = way != 2;
+        b_begin(b);
+        loom_lexpr_id number = LOAD(b, numbers, LOAD(b, from, b_axis(b, 0)));
+        loom_lexpr_id own = LOAD(b, t.state, number, b_axis(b, 1));
+        b_compute(b, AXES(few, t.m), b_end(b, 0, NULL, RESULTS(b_prim(b, LOOM_PRIM_ADD, own, own))), 1, &rows);
+        combine = replaced(b);
+        b_begin(b);
+        loom_lexpr_id row = LOAD(b, numbers, b_axis(b, 0)), column = b_axis(b, 1);
+        loom_lexpr_id condition = LOAD(b, flags, b_axis(b, 0)), there = LOAD(b, place, b_axis(b, 0));
+        loom_lexpr choice = {.kind = LOOM_LX_IF, .dtype = LOOM_I64, .site = LOOM_NONE};
+        loom_lexpr_id first = b->l->n_exprs, value = LOAD(b, rows, there, column);
+        b->l->exprs[value].site = b_site(b, "here alone");
+        choice.blocks[0] = loom_lifted_block(b->l, first, 0, NULL, 1, &value);
+        first = b->l->n_exprs;
+        value = LOAD(b, t.state, row, column);
+        choice.blocks[1] = loom_lifted_block(b->l, first, 0, NULL, 1, &value);
+        value = loom_lifted_expr(b->l, choice, &condition, 1);
+        body = b_end(b, 0, NULL, RESULTS(row, column, value));
+        add_permute(&t, combine, 2, AXES(k, t.m), 0, body, t.state, t.next);
+        const loom_lop *op = close_loop(&t);
+        LOOM_CHECK(op->kind == LOOM_LO_PERMUTE && op->dest[0] == t.state && op->n_axes == 2);
+        LOOM_CHECK_EQ_INT(op->axes[0] == few, way == 0);
+        loom_arena_destroy(b->arena);
+    }
+}

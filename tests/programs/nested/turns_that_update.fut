@@ -55,6 +55,22 @@
 -- input { [[5i64, 3i64, 9i64, 1i64], [7i64], [2i64, 2i64, 8i64, 0i64, 1i64, 6i64], [4i64, 3i64]] [[2i64, 0i64, 3i64, 1i64], [0i64], [5i64, 4i64, 3i64, 0i64, 1i64, 2i64], [1i64, 0i64]] [9i64, 9i64, 0i64, 4i64] }
 -- output { [[56i64, 25i64, 43i64, 14i64], [123i64], [2i64, 2i64, 8i64, 0i64, 1i64, 6i64], [18i64, 17i64]] [2i64, 0i64, 0i64, 0i64] }
 
+-- ==
+-- entry: branches
+-- input { [[5i64, 3i64, 9i64, 1i64], [7i64], [2i64, 2i64, 8i64, 0i64, 1i64, 6i64], [4i64, 3i64]] [3i64, 0i64, 7i64, 5i64] }
+-- output { [[3i64, 6i64, 0i64, 1i64], [7i64], [0i64, 1i64, -3i64, 7i64, -10i64, 12i64], [5i64, -11i64]] [[6i64, 7i64, 7i64, 1i64], [7i64], [4i64, 3i64, 8i64, 0i64, 3i64, 3i64], [8i64, 9i64]] [[2i64, 3i64, 0i64, 1i64], [7i64], [0i64, 1i64, 2i64, 7i64, 0i64, 7i64], [0i64, 5i64]] }
+-- input { [[5i64, 3i64, 9i64, 1i64], [7i64, 8i64, 6i64, 2i64], [1i64, 1i64, 0i64, 4i64]] [6i64, 1i64, 9i64] }
+-- output { [[0i64, -6i64, 0i64, 9i64], [6i64, 8i64, 6i64, 2i64], [-9i64, -9i64, 9i64, 0i64]] [[6i64, 7i64, 7i64, 7i64], [8i64, 9i64, 6i64, 2i64], [2i64, 3i64, 0i64, 4i64]] [[6i64, 0i64, 1i64, 0i64], [0i64, 8i64, 6i64, 2i64], [0i64, 9i64, 0i64, 9i64]] }
+-- input { [[5i64, 3i64, 9i64, 1i64], [7i64], [2i64, 2i64, 8i64, 0i64, 1i64, 6i64], [4i64, 3i64]] [8i64, 3i64, 2i64, 9i64] }
+-- output { [[8i64, 8i64, 0i64, 15i64], [-3i64], [0i64, 1i64, 8i64, 2i64, 1i64, 6i64], [0i64, 0i64]] [[13i64, 8i64, 7i64, 9i64], [8i64], [2i64, 2i64, 8i64, 0i64, 1i64, 6i64], [4i64, 5i64]] [[8i64, 3i64, 8i64, 1i64], [2i64], [2i64, 0i64, 1i64, 0i64, 1i64, 6i64], [0i64, 9i64]] }
+
+-- ==
+-- entry: pairs
+-- input { [[5i64, 3i64, 9i64, 1i64], [7i64], [2i64, 2i64, 8i64, 0i64, 1i64, 6i64], [4i64, 3i64]] [3i64, 0i64, 7i64, 5i64] }
+-- output { [[-5i64, 5i64, -9i64, -3i64], [7i64], [4i64, 2i64, 10i64, -6i64, 3i64, 13i64], [2i64, 1i64]] [[0i64, 0i64, 2i64, 1i64], [-7i64], [6i64, 0i64, 0i64, 5i64, 2i64, 4i64], [4i64, 3i64]] }
+-- input { [[5i64, 3i64, 9i64, 1i64], [7i64, 8i64, 6i64, 2i64], [1i64, 1i64, 0i64, 4i64]] [6i64, 1i64, 9i64] }
+-- output { [[0i64, -5i64, -9i64, 3i64], [-7i64, 8i64, 6i64, 2i64], [4i64, 5i64, 2i64, -1i64]] [[4i64, 4i64, 2i64, 5i64], [0i64, -8i64, -6i64, -2i64], [8i64, 7i64, 6i64, 4i64]] }
+
 -- Rows sorted by exchanges: what a turn looks at and writes are two elements.
 entry sorted (xss: [][]i64) : [][]i64 =
   map (\xs ->
@@ -108,3 +124,22 @@ entry followed (xss: [][]i64) (ps: [][]i64) (ns: []i64) : ([][]i64, []i64) =
   unzip (map3 (\xs ps n ->
     let (ys, at, _) = loop (ys, at, i) = (xs, 0, 0) while i < n && ys[at] < 100 do (ys with [at] = ys[at] * 2 + i, ps[at], i + 1)
     in (ys, at)) xss ps ns)
+
+-- Branches that some elements take, with memory of their own, and others that change an element or nothing.
+entry branches (xss: [][]i64) (ns: []i64) : ([][]i64, [][]i64, [][]i64) =
+  unzip3 (map2 (\xs n ->
+    let l = length xs in
+    (loop ys = xs for i < n do
+       if (i + n) % 3 == 0 then scatter ys [i % l, i * 3 % l] [ys[0] + i, n] else ys with [i % l] = ys[i * 2 % l] - n,
+     loop ys = xs for i < n do
+       if ys[i % l] % 2 == 0 then ys else loop ys for k < 1 + n % 3 do ys with [(i + k) % l] = ys[k % l] + 1,
+     loop ys = xs for i < n do
+       if i % 2 == n % 2 then scatter ys [i % l] [n] else loop ys for k < n % 4 do ys with [(i + k) % l] = k)) xss ns)
+
+-- Pairs, and a number that is counted beside them.
+entry pairs (xss: [][]i64) (ns: []i64) : ([][]i64, [][]i64) =
+  unzip (map2 (\xs n ->
+    let l = length xs
+    let (ps, _) = loop (ps, s) = (map (\x -> (x, -x)) xs, 0) for i < n do
+      (scatter (ps with [i % l] = (s, ps[0].1)) [i * 3 % l] [(ps[i % l].1, i)], s + ps[i * 2 % l].0)
+    in unzip ps) xss ns)
