@@ -58,14 +58,21 @@ static bool is_own_point(const loom_changes *c, const loom_lexpr *e) {
     return true;
 }
 
-bool loom_schedule_is_simple(const loom_lifted *l, loom_lexpr_id id, uint32_t depth) {
+bool loom_schedule_divides(const loom_lexpr *e) {
+    if (e->kind != LOOM_LX_PRIM || e->dtype != LOOM_I64) return false;
+    return e->prim == LOOM_PRIM_FLOORDIV || e->prim == LOOM_PRIM_FLOORMOD || e->prim == LOOM_PRIM_QUOT ||
+           e->prim == LOOM_PRIM_REM;
+}
+
+bool loom_schedule_is_simple(const loom_lifted *l, loom_lexpr_id id, uint32_t depth, bool divides) {
     const loom_lexpr *e = &l->exprs[id];
     bool kind = e->kind == LOOM_LX_CONST || e->kind == LOOM_LX_AXIS || e->kind == LOOM_LX_EXTENT ||
                 e->kind == LOOM_LX_CONVERT || e->kind == LOOM_LX_LOAD ||
-                (e->kind == LOOM_LX_PRIM && !loom_prim_table[e->prim].can_trap);
+                (e->kind == LOOM_LX_PRIM && !loom_prim_table[e->prim].can_trap) ||
+                (divides && loom_schedule_divides(e));
     if (!kind || depth == 0) return false;
     for (uint32_t i = 0; i < e->n_args; i++) {
-        if (!loom_schedule_is_simple(l, loom_lifted_arg(l, e, i), depth - 1)) return false;
+        if (!loom_schedule_is_simple(l, loom_lifted_arg(l, e, i), depth - 1, divides)) return false;
     }
     return true;
 }
@@ -90,7 +97,7 @@ static bool is_test(const loom_changes *c, loom_lexpr_id id, uint32_t *position,
         *position = axis->aux;
         *x = arg(c, id, 1 - i);
         if (axis->kind == LOOM_LX_AXIS && expr(c, *x)->dtype == LOOM_I64 &&
-            loom_schedule_is_simple(c->l, *x, DEEPEST_INDEX))
+            loom_schedule_is_simple(c->l, *x, DEEPEST_INDEX, true))
             return true;
     }
     return false;
@@ -271,7 +278,7 @@ bool loom_schedule_replaces(const loom_lifted *l, loom_lblock_id combine) {
 
 static bool simple_places(const loom_changes *c) {
     for (uint32_t d = 0; d < c->op->rank; d++) {
-        if (!loom_schedule_is_simple(c->l, c->l->blocks[c->op->body].results[d], DEEPEST_PLACE)) return false;
+        if (!loom_schedule_is_simple(c->l, c->l->blocks[c->op->body].results[d], DEEPEST_PLACE, false)) return false;
     }
     return true;
 }

@@ -38,8 +38,11 @@ bool loom_schedule_finds_changes(loom_changes *c);
 bool loom_schedule_replaces(const loom_lifted *l, loom_lblock_id combine);
 /* Equal as they are written. */
 bool loom_schedule_same(const loom_lifted *l, loom_lexpr_id a, loom_lexpr_id b);
-/* Found anywhere without failing: loads whose index may be outside get a default. */
-bool loom_schedule_is_simple(const loom_lifted *l, loom_lexpr_id id, uint32_t depth);
+/* Found anywhere without failing: loads whose index may be outside get a default; `divides`: and what divides by 0
+ * divides by 1. */
+bool loom_schedule_is_simple(const loom_lifted *l, loom_lexpr_id id, uint32_t depth, bool divides);
+/* A division of i64, which fails where the divisor is 0. */
+bool loom_schedule_divides(const loom_lexpr *e);
 /* Places are numbers of elements, by their numbers. */
 #define DEEPEST_PLACE 12
 

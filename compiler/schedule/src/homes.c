@@ -237,7 +237,7 @@ static bool is_put(const home *x) {
     for (uint32_t j = 0; j < loop->n_states; j++) state |= loop->state[j] == op->dest[0];
     for (uint32_t i = 1; i < op->rank; i++) state &= is_axis(x, result_of_body(x, op, i), i);
     loom_lexpr_id number = result_of_body(x, op, 0);
-    return state && loom_schedule_is_simple(x->l, number, DEEPEST_PLACE) && stands_on_axis_0(x, number);
+    return state && loom_schedule_is_simple(x->l, number, DEEPEST_PLACE, false) && stands_on_axis_0(x, number);
 }
 
 static bool move_home(loom_lifted *l, loom_arena *scratch, loom_inserts *inserts, loom_lop_id id) {

@@ -62,12 +62,21 @@ static loom_lexpr_id default_load(update *u, loom_lexpr e, const loom_lexpr_id *
     return make(u, e, all, n + 1);
 }
 
+/* Or 1 */
+static loom_lexpr_id not_zero(update *u, loom_lexpr_id divisor) {
+    loom_lexpr choice = {.kind = LOOM_LX_PRIM, .dtype = LOOM_I64, .prim = LOOM_PRIM_SELECT, .site = LOOM_NONE};
+    loom_lexpr one = {.kind = LOOM_LX_CONST, .dtype = LOOM_I64, .imm.i = 1, .site = LOOM_NONE};
+    loom_lexpr_id zero = prim(u, LOOM_PRIM_EQ, divisor, constant(u, LOOM_I64));
+    return make(u, choice, (loom_lexpr_id[]){zero, make(u, one, NULL, 0), divisor}, 3);
+}
+
 /* Nothing is known of conditions around it here. */
 static loom_lexpr_id copy_simple(update *u, loom_lexpr_id id) {
     loom_lexpr e = u->l->exprs[id];
     if (e.kind == LOOM_LX_AXIS) return u->place[e.aux];
     loom_lexpr_id *args = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)e.n_args + 1);
     for (uint32_t i = 0; i < e.n_args; i++) args[i] = copy_simple(u, loom_lifted_arg(u->l, &e, i));
+    if (loom_schedule_divides(&e)) args[1] = not_zero(u, args[1]);
     bool outside = e.kind == LOOM_LX_LOAD && e.mode != LOOM_LOAD_DEFAULT && e.site != LOOM_NONE;
     return outside ? default_load(u, e, args, e.n_args) : make(u, e, args, e.n_args);
 }
