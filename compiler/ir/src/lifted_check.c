@@ -324,7 +324,8 @@ static bool check_permute(checker *c, const loom_lop *o) {
     }
     if (!check_segments(c, o->target_axes, o->n_target_axes)) return false;
     /* Places that are put in order have none: the first axis behind a context may be segmented. */
-    NEED(o->n_apart <= o->n_axes && !(o->n_apart && o->n_context), "a permute apart along %" PRIu32 " axes", o->n_apart);
+    NEED(o->n_apart <= o->n_axes && !(o->n_apart && o->n_context), "a permute apart along %" PRIu32 " axes",
+         o->n_apart);
     bool rows = (o->distinct || o->n_apart) && !o->n_context && o->output == LOOM_NONE;
     uint32_t dense = rows ? o->n_target_axes : o->n_context + (o->n_context ? 1 : 0);
     NEED(!loom_lifted_any_segmented(c->l, o->n_target_axes - dense, o->target_axes + dense), "a permute onto segments");

@@ -175,10 +175,10 @@ typedef struct loom_lop {
     uint32_t n_target_axes;
     const loom_axis_id *target_axes; /* axes of the target (r indexed ones first, after context axes) */
     uint32_t n_context;              /* leading axes of the index space that the target has too (segmented permute) */
-    bool distinct;    /* no two points go to the same place of the target: they need not be put in order */
+    bool distinct; /* no two points go to the same place of the target: they need not be put in order */
     /* The same of points that differ along one of the first axes, where the others go one after the other. */
     uint32_t n_apart;
-    bool covers; /* rank 1, distinct: each point of the target is the place of one point */
+    bool covers;      /* rank 1, distinct: each point of the target is the place of one point */
     uint16_t builtin; /* combine is this primitive (commutative, known neutral), else LOOM_PRIM_COUNT */
     /* FFT */
     uint32_t fft_rank;
