@@ -147,6 +147,26 @@ entry queued (n: i64) : (i64, []bool) =
       in if seen[a] then (if seen[b] then (tail q, s + x, seen) else (tail q ++ [b], s + x, seen with [b] = true))
          else (tail q ++ [a], s + x, seen with [a] = true)
   in (s, seen)
+-- The same inside of a map, where elements differ in the number of turns: m is how long rows are at least.
+entry apart (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 = map2 (\\xs n -> loop ys = xs for i < n do ys with [i % m] = i) xss ns
+entry apart_while (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
+  map2 (\\xs n -> (loop (ys, i) = (xs, 0) while i < n do (ys with [i % m] = i * i, i + 1)).0) xss ns
+entry apart_swapped (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
+  map2 (\\xs n -> loop ys = xs for i < n do
+    let j = i % (m - 1) in if ys[j] > ys[j + 1] then (let a = ys[j] in (ys with [j] = ys[j + 1]) with [j + 1] = a) else ys) xss ns
+entry apart_two (xss: [][]i64) (ns: []i64) (m: i64) : ([][]i64, [][]i64) =
+  unzip (map2 (\\xs n -> loop (ys, zs) = (xs, map (* 2) xs) for i < n do
+    (ys with [i % m] = zs[i * 3 % m], zs with [i * 5 % m] = ys[i % m] + 1)) xss ns)
+entry apart_scattered (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
+  map2 (\\xs n -> loop ys = xs for i < n do scatter ys [i % m, i * 3 % m] [i, n]) xss ns
+entry apart_inside (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
+  map2 (\\xs n -> loop ys = xs for i < n do loop zs = ys for k < 1 + (i + n) % 3 do zs with [(i + k) % m] = i) xss ns
+entry apart_branches (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
+  map2 (\\xs n -> loop ys = xs for i < n do if (i + n) % 3 == 0 then scatter ys [i % m, i * 3 % m] [i, n] else ys with [i % m] = n) xss ns
+entry apart_loops (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
+  map2 (\\xs n -> loop ys = xs for i < n do if (i + n) % 3 == 0 then (loop ys for k < n % 4 do ys with [(i + k) % m] = k) else ys) xss ns
+entry apart_records (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
+  map2 (\\xs n -> map (.0) (loop ps = zip xs xs for i < n do ps with [i % m] = (i, n))) xss ns
 entry growing (ns: []i64) : []i64 =
   map (\\n -> length (loop xs = [1i64] while length xs < n do xs ++ [sum xs])) ns
 
@@ -218,6 +238,22 @@ def loops():
         compare(PROGRAM, entry, {"n": 500})
     for entry in ("one_of_two", "from_each_other", "searched"):
         compare(PROGRAM, entry, {"n": 500}, ("0", "1"))
+
+
+def turns_apart():
+    """What a turn changes inside of a map costs the same however long rows are, of one length or of several."""
+    names = ("apart", "apart_while", "apart_swapped", "apart_scattered", "apart_inside", "apart_branches", "apart_loops", "apart_records", "apart_two")
+    first = {}
+    for m in (200, 2000):
+        ns = rng.integers(0, 2 * m, 100)
+        for kind, lengths in (("one length", np.full(100, m)), ("several", rng.integers(m, m + m // 4, 100))):
+            xss = [rng.integers(0, 1000, k) for k in lengths]
+            for entry in names:
+                rows = np.array(xss) if kind == "one length" else xss
+                both = compare(PROGRAM, entry, {"xss": rows, "ns": ns, "m": m}, ("0", "1") if entry == "apart_two" else ("",))
+                got = work.total(both[1]) if both else 0
+                if got > 12 * first.setdefault((entry, kind), got):  # ten times the turns, and ten times the length
+                    failed.append("%s, rows of %s: work grows with the length of rows" % (entry, kind))
 
 
 def branches():
@@ -297,7 +333,7 @@ def examples():
 
 
 try:
-    for part in (loops, branches, rows, operators, streams, references, pairs, transforms, examples):
+    for part in (loops, turns_apart, branches, rows, operators, streams, references, pairs, transforms, examples):
         if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
             part()
             died = farm.died()

@@ -31,7 +31,7 @@ PATTERNS = {
     "generate 2": r"generate \(\S+, \S+\)", "permute, 2 axes": r"\(permute \S.*?\(i64, i64\)|\w+, j", "backpermute, 2 axes": r"backpermute .*\(\\\(ix\d+, j",
     "stencil #clamp": r"#clamp", "stencil #mirror": r"#mirror", "stencil #wrap": r"#wrap", "stencil #constant": r"#constant",
     "stencil, 2 axes": r"= w\d+\[[^\[\],]+, [^\[\],]+\]", "stencil, 3 axes": r"= w\d+\[[^\[\],]+, [^\[\],]+, [^\[\],]+\]", "stencil of zip": r"w\d+\[-?\d\]\.0",
-    "loop over an array": r"for \w+ in ", "while in a tuple": r"loop \(\w+, \w+\) = ", "turns that change few elements": r"loop \(p\d+, q\d+\) = ", "updates of an update": r"\(\([pqa]\d+ with \[", "state that grows": r"loop (a|q|p)\d+ = .* do (\(.* \+\+|\w+ \+\+|\(if )",
+    "loop over an array": r"for \w+ in ", "while in a tuple": r"loop \(\w+, \w+\) = ", "turns that change few elements": r"loop \(p\d+, q\d+\) = ", "updates in turns that differ": r"(for|while) iu\d+ < ", "updates of rows that differ in length": r"loop \(?u\d+", "updates of an update": r"\(\([pqau]\d+ with \[", "state that grows": r"loop (a|q|p)\d+ = .* do (\(.* \+\+|\w+ \+\+|\(if )",
     "rows of columns": r"rows \(transpose", "rows of elements": r"rows \(flatten", "rows of all": r"rows \[", "consumer in a branch": r"then \(\w+_seq",
     "consumer in a loop": r"do \((fold|permute)_seq", "affine operator": r"b \* c \+ d", "operator of rows": r"\(zip_with \((zip_with|\(|[+*&|^]|\\a)",
     "two dimensions of keys": r"generate 2 \(\\j", "foreign": r"foreign def", "groups for ever": r"group_seq forever", "sized def": r"def z0 \[a\]",

@@ -50,7 +50,9 @@ class Forms:
         are looked at, the states change places."""
         if c.inside and self.r.random() < 0.5:
             return None
-        r, n, p, q, i = self.r, t.dim, self.name("p"), self.name("q"), self.name("ix")
+        r, n, p, q = self.r, t.dim, self.name("p"), self.name("q")
+        apart = r.random() < 0.4  # elements may differ in the number of turns
+        i = self.name("iu" if apart else "ix")
         c = c.ex()
         inner = c.bind(**{p: (t, True), q: (t, True), i: (I64, True)}).ex()
 
@@ -88,10 +90,10 @@ class Forms:
                 return "(let %s = " % x, *changed(p), " let %s = " % y, *changed(x), " in (%s, " % y, *changed(q), "))"
             return "(", *changed(p), ", ", *changed(q), ")"
 
-        count = r.choice([str(r.randint(0, 7)), n])
+        count = ("((", self.expr(I64, c.down()), ") %% %d)" % r.randint(2, 6)) if apart else (r.choice([str(r.randint(0, 7)), n]),)
         x, y = self.name(), self.name()
-        return E(t, "(let %s = " % x, self.expr(t, c.down()), " let %s = " % y, self.expr(t, c.down()), " in if %s == 0 then %s else (loop (%s, %s) = (%s, %s) for %s < %s do "
-                 % (n, x, p, q, x, y, i, count), *turn(), ").%d)" % r.randint(0, 1))
+        return E(t, "(let %s = " % x, self.expr(t, c.down()), " let %s = " % y, self.expr(t, c.down()), " in if %s == 0 then %s else (loop (%s, %s) = (%s, %s) for %s < "
+                 % (n, x, p, q, x, y, i), *count, " do ", *turn(), ").%d)" % r.randint(0, 1))
 
     def f_grown(self, t, c):
         """A loop whose state has another length after each turn, cut to the asked one at the end."""

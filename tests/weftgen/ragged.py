@@ -76,7 +76,7 @@ class Ragged:
                  (2, self.generated), (2, self.zipped), (1.5, self.gathered), (1, self.placed), (2, self.chosen), (1.5, self.looped), (1, self.eaten),
                  (1.5, self.paired), (0.7, self.turned_pair)]
         if d > 1:
-            rules += [(2.5, self.looped_twice), (1, self.looped_or_not)]
+            rules += [(2.5, self.looped_twice), (1, self.looped_or_not), (3, self.updated)]
         if any(u == A("", t) for u in env.values()):
             rules += [(1.5, self.flattened), (0.7, self.counted), (1.5, self.folded)]
         return r.choices([f for _, f in rules], [w for w, _ in rules])[0](t, env, d)
@@ -227,6 +227,67 @@ class Ragged:
         else:
             loop = E(t, "(loop (%s, %s) = (" % (q, s), self.row(env, d - 1), ", 0) while length %s > %d do (" % (q, r.choice([0, 0, 1, 2])), turn, "))")
         return E(t, loop, ".0") if r.random() < 0.5 else E(t, "[", loop, ".1]")
+
+    def updated(self, t, env, d):
+        """A row of which each turn changes few elements: by updates, one or several, in branches and in loops inside, by scatter and
+        counting. Beside it another one, or a number, that are made of old values."""
+        r, b, u, w, i, s = self.r, self.name("b"), self.name("u"), self.name("u"), self.name("iu"), self.name("s")
+        inner, form = dict(env, **{u: t, i: I64}), r.randrange(4)
+        if form == 1:
+            inner[w] = t
+        if form == 2:
+            inner[s] = self.s
+
+        def place(at=None):
+            at = at or r.choice([i, i, "0", "%s * 3" % i, "length %s - 1" % b, None])
+            return ["((", at or self.number(inner, 1, I64), ") % length ", b, ")"]
+
+        def value(x):
+            if form == 2 and r.random() < 0.2:
+                return [s]
+            return ["%s[" % r.choice([x, u]), *place(), "]"] if r.random() < 0.6 else [self.number(inner, 1)]
+
+        def update(x):
+            parts = [x]
+            for _ in range(r.choice([1, 1, 1, 2, 3])):
+                parts = ["(", *parts, " with [", *place(), "] = ", *value(x), ")"]
+            return parts
+
+        def scattered(x):
+            return ["(scatter %s [" % x, *place(), ", ", *place(), "] [", *value(x), ", ", *value(x), "])"]
+
+        def turned(x):
+            p, j = self.name("u"), self.name("j")
+            turns = r.choice(["2", "(%s + 1) %% 3" % i, "(length %s + %s) %% 3" % (b, i)])
+            return ["(loop %s = %s for %s < %s do " % (p, x, j, turns), *r.choice([update, scattered])(p), ")"]
+
+        def changed(x):
+            k, p = r.random(), self.name("u")
+            if k < 0.1:
+                return scattered(x)
+            if k < 0.15:
+                return ["(reduce_by_index %s (+) 0%s [" % (x, t.element.name), *place(), ", ", *place(), "] [", *value(x), ", ", *value(x), "])"]
+            if k < 0.35:
+                sides = [r.choice([update, scattered, turned])(x), r.choice([lambda y: [y], update, update, scattered, turned])(x)]
+                r.shuffle(sides)
+                return ["(if ", self.test(inner, 1), " then ", *sides[0], " else ", *sides[1], ")"]
+            if k < 0.45:
+                return turned(x)
+            if k < 0.55:
+                return ["(let %s = " % p, *update(x), " in %s with [" % p, *place(), "] = %s[" % p, *place(), "])"]
+            return update(x)
+
+        begin, turns = self.row(env, d - 1), r.choice([self.small(env, 1), E(I64, "(length %s + %d) %% 6" % (b, r.choice([0, 1, 3])))])
+        if form == 0:
+            loop = ["loop %s = %s for %s < " % (u, b, i), turns, " do ", *changed(u)]
+        elif form == 1:
+            both = [*changed(u), ", ", *changed(w)] if r.random() < 0.8 else [w, ", ", *changed(u)]
+            loop = ["(loop (%s, %s) = (%s, reverse %s) for %s < " % (u, w, b, b, i), turns, " do (", *both, ")).%d" % r.choice([0, 1])]
+        elif form == 2:
+            loop = ["(loop (%s, %s) = (%s, 1%s) for %s < " % (u, s, b, t.element.name, i), turns, " do (", *changed(u), ", ", self.number(inner, 1), ")).0"]
+        else:
+            loop = ["(loop (%s, %s) = (%s, 0) while %s < " % (u, i, b, i), turns, " && ", self.test(inner, 1), " do (", *changed(u), ", %s + 1)).0" % i]
+        return E(t, "(let %s = " % b, begin, " in if length %s == 0 then %s else " % (b, b), *loop, ")")
 
     def looped_or_not(self, t, env, d):
         """A loop for some elements, little or nothing for the others."""

@@ -299,7 +299,7 @@ static void lower_permute(planner *p, node_list *list, loom_lop_id id) {
         targets[j] = own ? g->value_buffer[op->results[j]] : p->outputs[op->output].buffers[j];
         if (own) append_pair(p, list, LOOM_ACT_COPY, g->value_buffer[op->dest[j]], targets[j]);
     }
-    if (own && op->distinct) {
+    if (own && (op->distinct || op->n_apart)) {
         lower_range(p, list, id);
         return;
     }

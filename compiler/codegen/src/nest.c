@@ -507,14 +507,14 @@ static void scan_nest(nest *N) {
     go_on(fn, nothing);
 }
 
-/* ---- PERMUTE with context, or to places that are all distinct ---- */
+/* ---- PERMUTE with context, or to places that are all distinct, or along some axes ---- */
 
-/* The extent of the target along axis i: the first own one may be that of the list that the context has come to. */
-static LLVMValueRef target_extent(nest *N, uint32_t i) {
+/* The extent of the target along axis i, in the row that the indices before it have come to. */
+static LLVMValueRef target_extent(nest *N, uint32_t i, const LLVMValueRef *indices) {
     loom_fn *fn = N->fn;
     const loom_lop *op = N->op;
     if (!loom_gen_is_segmented(fn->g, op->target_axes[i])) return loom_fn_extent(fn, op->target_axes[i]);
-    return loom_fn_length(fn, op->target_axes[i], loom_fn_list(fn, i, op->target_axes, fn->axis));
+    return loom_fn_length(fn, op->target_axes[i], loom_fn_list(fn, i, op->target_axes, indices));
 }
 
 /* Copies dest into the results: loops over the target's own axes. */
@@ -523,11 +523,11 @@ static void copy_dest(nest *N) {
     const loom_lop *op = N->op;
     for (uint32_t j = 0; j < op->n_results; j++) {
         LLVMValueRef count = loom_fn_i64(fn, 1), indices[LOOM_LIFTED_MAX_AXES];
+        for (uint32_t i = 0; i < op->n_context; i++) indices[i] = fn->axis[i];
         for (uint32_t i = op->n_context; i < op->n_target_axes; i++) {
-            count = LLVMBuildNSWMul(fn->b, count, target_extent(N, i), "");
+            count = LLVMBuildNSWMul(fn->b, count, target_extent(N, i, indices), "");
             indices[i] = loom_fn_i64(fn, 0);
         }
-        for (uint32_t i = 0; i < op->n_context; i++) indices[i] = fn->axis[i];
         const loom_place *to = loom_fn_place(fn, op->results[j]), *from = loom_fn_place(fn, op->dest[j]);
         LLVMValueRef to_row = loom_fn_offset(fn, op->results[j], indices),
                      from_row = loom_fn_offset(fn, op->dest[j], indices);
@@ -543,22 +543,29 @@ static void copy_dest(nest *N) {
     }
 }
 
+static void go_where(loom_fn *fn, LLVMValueRef *inside, LLVMBasicBlockRef on) {
+    LLVMBasicBlockRef in = loom_fn_block(fn, "in");
+    LLVMBuildCondBr(fn->b, *inside, in, on);
+    LLVMPositionBuilderAtEnd(fn->b, in);
+    *inside = NULL;
+}
+
 static void permute_point(nest *N, uint64_t known) {
     (void)known;
     loom_fn *fn = N->fn;
     const loom_lop *op = N->op;
     uint32_t k = op->n_results;
     LLVMValueRef indices[LOOM_LIFTED_MAX_AXES], inside = NULL;
+    LLVMBasicBlockRef on = loom_fn_block(fn, "on");
     for (uint32_t i = 0; i < op->n_context; i++) indices[i] = fn->axis[i];
-    for (uint32_t d = 0; d < op->rank; d++) {
-        uint32_t i = op->n_context + d;
-        indices[i] = loom_block_result(fn, N->body, d).re;
-        LLVMValueRef in = LLVMBuildICmp(fn->b, LLVMIntULT, indices[i], target_extent(N, i), "");
+    for (uint32_t d = 0; d < op->rank; d++) indices[op->n_context + d] = loom_block_result(fn, N->body, d).re;
+    for (uint32_t i = op->n_context; i < op->n_target_axes; i++) {
+        /* Which row it is, is known inside of the axes before it. */
+        if (inside && loom_gen_is_segmented(fn->g, op->target_axes[i])) go_where(fn, &inside, on);
+        LLVMValueRef in = LLVMBuildICmp(fn->b, LLVMIntULT, indices[i], target_extent(N, i, indices), "");
         inside = inside ? LLVMBuildAnd(fn->b, inside, in, "") : in;
     }
-    LLVMBasicBlockRef in = loom_fn_block(fn, "in"), on = loom_fn_block(fn, "on");
-    LLVMBuildCondBr(fn->b, inside, in, on);
-    LLVMPositionBuilderAtEnd(fn->b, in);
+    go_where(fn, &inside, on);
     loom_sv *args = scalars(N, 2 * (size_t)k), *next = scalars(N, k);
     for (uint32_t j = 0; j < k; j++) {
         const loom_place *place = loom_fn_place(fn, op->results[j]);
@@ -628,7 +635,7 @@ static double extent_of(const loom_gen *g, loom_axis_id axis) {
 uint32_t loom_nest_divided(const loom_gen *g, loom_lop_id id) {
     const loom_lop *op = &g->l->ops[id];
     bool ordered = op->kind == LOOM_LO_PERMUTE && (op->n_context || !op->distinct);
-    uint32_t end = ordered ? op->n_context : op->n_axes, best = LOOM_NONE;
+    uint32_t end = !ordered ? op->n_axes : op->n_apart ? op->n_apart : op->n_context, best = LOOM_NONE;
     double largest = 1;
     bool by_elements = op->kind == LOOM_LO_COMPUTE || op->kind == LOOM_LO_CHECK;
     for (uint32_t i = end; by_elements && i-- > 0;) {

@@ -323,9 +323,13 @@ static bool check_permute(checker *c, const loom_lop *o) {
         if (!check_axis(c, o->target_axes[i])) return false;
     }
     if (!check_segments(c, o->target_axes, o->n_target_axes)) return false;
-    uint32_t dense = o->n_context + (o->n_context ? 1 : 0); /* the first axis behind a context may be segmented */
+    /* Places that are put in order have none: the first axis behind a context may be segmented. */
+    NEED(o->n_apart <= o->n_axes && !(o->n_apart && o->n_context), "a permute apart along %" PRIu32 " axes",
+         o->n_apart);
+    bool rows = (o->distinct || o->n_apart) && !o->n_context && o->output == LOOM_NONE;
+    uint32_t dense = rows ? o->n_target_axes : o->n_context + (o->n_context ? 1 : 0);
     NEED(!loom_lifted_any_segmented(c->l, o->n_target_axes - dense, o->target_axes + dense), "a permute onto segments");
-    NEED(o->n_context || !loom_lifted_any_segmented(c->l, o->n_axes, o->axes), "a permute of segments");
+    NEED(o->n_context || rows || !loom_lifted_any_segmented(c->l, o->n_axes, o->axes), "a permute of segments");
     if (o->output != LOOM_NONE) {
         NEED(o->output < c->l->n_outputs && o->n_results == 0, "a permute into an output that is not there");
         NEED(c->l->outputs[o->output].n_leaves == all - o->rank, "a permute into an output with other leaves");

@@ -199,6 +199,8 @@ static void print_permute(const printer *w, const loom_lop *o, uint32_t depth) {
         print_ids(w, 'v', o->dest, o->n_results);
     }
     if (o->distinct) fputs(" distinct", w->to);
+    if (o->covers) fputs(" covers", w->to);
+    if (o->n_apart) fprintf(w->to, " apart %" PRIu32, o->n_apart);
     fprintf(w->to, " rank %" PRIu32 " context %" PRIu32 " target ", o->rank, o->n_context);
     print_axes(w, o->target_axes, o->n_target_axes, false);
     if (o->builtin != LOOM_PRIM_COUNT) fprintf(w->to, " by %s", loom_prim_table[o->builtin].name);

@@ -1,17 +1,21 @@
 /* Rule. A result of a COMPUTE is a value u but for some points if it is the load of u at the own point, or a choice
  * between two such, or a choice whose other side is, by a condition that asks for index = x along some axes: then the
  * points with these indices may be others. What asks for more besides (`and`) changes no more points. x is found
- * anywhere, without failing.
+ * anywhere, without failing. Of a PERMUTE to distinct places, which puts its values in place of what is there, the same
+ * holds with the place in the target for the own point, and the target for u.
+ *
+ * Axes along which rows differ in length may be asked for as any other; those that are left must not depend on them.
  *
  * The body is evaluated at those points then, and nowhere else. So what may fail in it must not depend on the point,
- * nor be looked at by points of some indices alone.
+ * nor be looked at by points of some indices alone, unless these are of a place: what stands behind the question for it
+ * is looked at there alone. As the place may be none of the points, it is asked for that besides.
  *
- * Example: select(j == i + 1, a, select(j == i, b, u[j])) changes u at i + 1 and at i. Cost: the body times the number
- * of places. */
+ * Example: select(j == i + 1, a, select(j == i, b, u[j])) changes u at i + 1 and at i; put at (n[k], j),
+ * select(j == i[k], a[k], u[n[k], j]) changes u at (n[k], i[k]). Cost: the body times the number of places. */
 #include "changes.h"
 #include <string.h>
 
-/* Indices are counters, sums and remainders of such. */
+/* Indices are counters, sums and remainders of such; places are numbers of elements, by their numbers. */
 #define DEEPEST_INDEX 8
 /* The body is made once for each place, and asks for all of them. */
 #define MOST_PLACES 16
@@ -24,7 +28,28 @@ static loom_lexpr_id arg(const loom_changes *c, loom_lexpr_id id, uint32_t i) {
     return loom_lifted_arg(c->l, expr(c, id), i);
 }
 
+bool loom_schedule_same(const loom_lifted *l, loom_lexpr_id a, loom_lexpr_id b) {
+    const loom_lexpr *x = &l->exprs[a], *y = &l->exprs[b];
+    if (a == b) return true;
+    if (x->kind != y->kind || x->dtype != y->dtype || x->prim != y->prim || x->aux != y->aux || x->n_args != y->n_args)
+        return false;
+    if (x->kind == LOOM_LX_CONST) return loom_lifted_same_scalar(x->dtype, &x->imm, &y->imm);
+    for (uint32_t i = 0; i < x->n_args; i++) {
+        if (!loom_schedule_same(l, loom_lifted_arg(l, x, i), loom_lifted_arg(l, y, i))) return false;
+    }
+    return true;
+}
+
+static bool is_target_place(const loom_changes *c, const loom_lexpr *e) {
+    if (e->kind != LOOM_LX_LOAD || e->mode != LOOM_LOAD_PROVEN || e->n_args != c->op->rank) return false;
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        if (!loom_schedule_same(c->l, loom_lifted_arg(c->l, e, i), c->l->blocks[c->op->body].results[i])) return false;
+    }
+    return true;
+}
+
 static bool is_own_point(const loom_changes *c, const loom_lexpr *e) {
+    if (loom_schedule_is_put(c->op)) return is_target_place(c, e);
     if (e->kind != LOOM_LX_LOAD || e->n_args != c->op->n_axes) return false;
     for (uint32_t i = 0; i < e->n_args; i++) {
         const loom_lexpr *index = expr(c, loom_lifted_arg(c->l, e, i));
@@ -33,27 +58,21 @@ static bool is_own_point(const loom_changes *c, const loom_lexpr *e) {
     return true;
 }
 
-static bool same(const loom_changes *c, loom_lexpr_id a, loom_lexpr_id b) {
-    const loom_lexpr *x = expr(c, a), *y = expr(c, b);
-    if (a == b) return true;
-    if (x->kind != y->kind || x->dtype != y->dtype || x->prim != y->prim || x->aux != y->aux || x->n_args != y->n_args)
-        return false;
-    if (x->kind == LOOM_LX_CONST) return loom_lifted_same_scalar(x->dtype, &x->imm, &y->imm);
-    for (uint32_t i = 0; i < x->n_args; i++) {
-        if (!same(c, arg(c, a, i), arg(c, b, i))) return false;
-    }
-    return true;
+bool loom_schedule_divides(const loom_lexpr *e) {
+    if (e->kind != LOOM_LX_PRIM || e->dtype != LOOM_I64) return false;
+    return e->prim == LOOM_PRIM_FLOORDIV || e->prim == LOOM_PRIM_FLOORMOD || e->prim == LOOM_PRIM_QUOT ||
+           e->prim == LOOM_PRIM_REM;
 }
 
-/* Found anywhere: loads whose index may be outside get a default. */
-static bool is_simple(const loom_changes *c, loom_lexpr_id id, uint32_t depth) {
-    const loom_lexpr *e = expr(c, id);
+bool loom_schedule_is_simple(const loom_lifted *l, loom_lexpr_id id, uint32_t depth, bool divides) {
+    const loom_lexpr *e = &l->exprs[id];
     bool kind = e->kind == LOOM_LX_CONST || e->kind == LOOM_LX_AXIS || e->kind == LOOM_LX_EXTENT ||
                 e->kind == LOOM_LX_CONVERT || e->kind == LOOM_LX_LOAD ||
-                (e->kind == LOOM_LX_PRIM && !loom_prim_table[e->prim].can_trap);
+                (e->kind == LOOM_LX_PRIM && !loom_prim_table[e->prim].can_trap) ||
+                (divides && loom_schedule_divides(e));
     if (!kind || depth == 0) return false;
     for (uint32_t i = 0; i < e->n_args; i++) {
-        if (!is_simple(c, arg(c, id, i), depth - 1)) return false;
+        if (!loom_schedule_is_simple(l, loom_lifted_arg(l, e, i), depth - 1, divides)) return false;
     }
     return true;
 }
@@ -77,7 +96,8 @@ static bool is_test(const loom_changes *c, loom_lexpr_id id, uint32_t *position,
         const loom_lexpr *axis = expr(c, arg(c, id, i));
         *position = axis->aux;
         *x = arg(c, id, 1 - i);
-        if (axis->kind == LOOM_LX_AXIS && expr(c, *x)->dtype == LOOM_I64 && is_simple(c, *x, DEEPEST_INDEX))
+        if (axis->kind == LOOM_LX_AXIS && expr(c, *x)->dtype == LOOM_I64 &&
+            loom_schedule_is_simple(c->l, *x, DEEPEST_INDEX, true))
             return true;
     }
     return false;
@@ -102,12 +122,16 @@ static uint64_t tests_in(const loom_changes *c, loom_lexpr_id id, loom_lexpr_id 
     return UINT64_C(1) << p;
 }
 
+static bool is_at(const loom_changes *c, const loom_change *place, uint64_t fixed, const loom_lexpr_id *index) {
+    bool equal = place->fixed == fixed;
+    for (uint32_t i = 0; i < c->op->n_axes && equal; i++)
+        equal = !(fixed >> i & 1) || loom_schedule_same(c->l, index[i], place->index[i]);
+    return equal;
+}
+
 static loom_change *find_place(loom_changes *c, uint64_t fixed, const loom_lexpr_id *index) {
     for (size_t k = 0; k < c->places.count; k++) {
-        bool equal = c->places.at[k].fixed == fixed;
-        for (uint32_t i = 0; i < c->op->n_axes && equal; i++)
-            equal = !(fixed >> i & 1) || same(c, index[i], c->places.at[k].index[i]);
-        if (equal) return &c->places.at[k];
+        if (is_at(c, &c->places.at[k], fixed, index)) return &c->places.at[k];
     }
     if (c->places.count == MOST_PLACES) return NULL;
     loom_change place = {fixed, index, LOOM_NEW_ARRAY(c->arena, bool, (size_t)c->op->n_results + 1)};
@@ -165,10 +189,12 @@ static bool same_axes(const loom_lifted *l, loom_lvalue_id value, const loom_lop
 /* ---- what fails ---- */
 
 /* Per expression of the body: whether it is another at other indices of the places; whether points of some of these
- * alone look at it. */
+ * alone look at it; whether those of one place alone do. */
 enum {
     DEPENDS = 1,
-    GUARDED = 2
+    GUARDED = 2,
+    TESTED = 4,
+    CONDITION = 8 /* whether blocks are looked at by it, and it is another at other indices */
 };
 
 static uint32_t inner_blocks(const loom_lexpr *e) {
@@ -179,7 +205,23 @@ static bool depends(const loom_lblock *b, const uint8_t *class, loom_lexpr_id id
     return id >= b->first && id < b->end && class[id - b->first] & DEPENDS;
 }
 
-static void classify(const loom_changes *c, uint64_t fixed, uint8_t *class) {
+/* Whether the condition holds at points of one of the places alone. */
+static bool is_of_place(loom_changes *c, loom_lexpr_id condition) {
+    loom_lexpr_id index[LOOM_LIFTED_MAX_AXES];
+    c->n_asked++;
+    uint64_t fixed = tests_in(c, condition, index);
+    for (size_t k = 0; fixed && k < c->places.count; k++) {
+        if (is_at(c, &c->places.at[k], fixed, index)) return true;
+    }
+    return false;
+}
+
+static void mark(const loom_changes *c, loom_lblock_id block, uint8_t *class, uint8_t bit) {
+    const loom_lblock *b = &c->l->blocks[c->op->body], *x = &c->l->blocks[block];
+    for (loom_lexpr_id i = x->first; i < x->end; i++) class[i - b->first] |= bit;
+}
+
+static void classify(loom_changes *c, uint64_t fixed, uint8_t *class) {
     const loom_lblock *b = &c->l->blocks[c->op->body];
     for (loom_lexpr_id id = b->first; id < b->end; id++) {
         const loom_lexpr *e = expr(c, id);
@@ -192,9 +234,10 @@ static void classify(const loom_changes *c, uint64_t fixed, uint8_t *class) {
             for (loom_lexpr_id i = x->first; i < x->end && loops; i++) own |= depends(b, class, i);
         }
         for (uint32_t k = 0; k < inner_blocks(e); k++) {
-            const loom_lblock *x = &c->l->blocks[e->blocks[k]];
-            bool guards = own && (e->kind != LOOM_LX_IF || depends(b, class, arg(c, id, 0)));
-            for (loom_lexpr_id i = x->first; i < x->end && guards; i++) class[i - b->first] |= GUARDED;
+            bool condition = e->kind == LOOM_LX_IF && depends(b, class, arg(c, id, 0));
+            if (own && (e->kind != LOOM_LX_IF || condition)) mark(c, e->blocks[k], class, GUARDED);
+            if (condition) class[arg(c, id, 0) - b->first] |= CONDITION;
+            if (condition && k == 0 && is_of_place(c, arg(c, id, 0))) mark(c, e->blocks[k], class, TESTED);
         }
         if (own) class[id - b->first] |= DEPENDS;
     }
@@ -209,12 +252,13 @@ static bool fails_alike(loom_changes *c, uint64_t fixed) {
     for (loom_lexpr_id id = b->first; id < b->end; id++) {
         const loom_lexpr *e = expr(c, id);
         bool loops = e->kind == LOOM_LX_FOR || e->kind == LOOM_LX_WHILE;
-        if (loops && class[id - b->first]) return false;
+        bool tested = class[id - b->first] & TESTED, apart = class[id - b->first] & (DEPENDS | GUARDED);
+        if (loops && apart && !tested) return false;
         bool may_fail = e->kind == LOOM_LX_CHECK || (e->kind == LOOM_LX_LOAD && e->mode == LOOM_LOAD_CHECKED) ||
                         (e->kind == LOOM_LX_PRIM && loom_prim_table[e->prim].can_trap);
         if (!may_fail) continue;
-        if (class[id - b->first]) return false;
-        c->traps = true;
+        if (apart && !tested) return false;
+        *(tested ? &c->traps_there : &c->traps) = true;
     }
     return true;
 }
@@ -223,24 +267,64 @@ bool loom_schedule_differs(const loom_changes *c, loom_lexpr_id id) {
     return depends(&c->l->blocks[c->op->body], c->class, id);
 }
 
+bool loom_schedule_replaces(const loom_lifted *l, loom_lblock_id combine) {
+    const loom_lblock *b = &l->blocks[combine];
+    for (uint32_t j = 0; j < b->n_results; j++) {
+        const loom_lexpr *e = &l->exprs[b->results[j]];
+        if (e->kind != LOOM_LX_PARAM || e->aux != b->n_results + j) return false;
+    }
+    return true;
+}
+
+static bool simple_places(const loom_changes *c) {
+    for (uint32_t d = 0; d < c->op->rank; d++) {
+        if (!loom_schedule_is_simple(c->l, c->l->blocks[c->op->body].results[d], DEEPEST_PLACE, false)) return false;
+    }
+    return true;
+}
+
+/* Whether the axes that are not fixed are axes by themselves: lengths run over all axes before. */
+static bool leaves_axes(const loom_changes *c, uint64_t fixed) {
+    for (uint32_t i = 0; i < c->op->n_axes; i++) {
+        bool rows = c->l->axes[c->op->axes[i]].kind == LOOM_AXIS_SEGMENTED;
+        if (rows && !(fixed >> i & 1) && fixed & ((UINT64_C(1) << i) - 1)) return false;
+    }
+    return true;
+}
+
+static bool may_change_few(const loom_changes *c) {
+    const loom_lop *op = c->op;
+    if (op->n_axes == 0 || op->n_results == 0) return false;
+    if (op->kind == LOOM_LO_COMPUTE) return !op->dense && !op->sliced && !op->blank;
+    return op->kind == LOOM_LO_PERMUTE && op->dest && op->output == LOOM_NONE && op->distinct && !op->n_context &&
+           loom_schedule_replaces(c->l, op->combine);
+}
+
+bool loom_schedule_is_condition(const loom_changes *c, loom_lexpr_id id) {
+    const loom_lblock *b = &c->l->blocks[c->op->body];
+    return id >= b->first && id < b->end && c->class[id - b->first] & CONDITION;
+}
+
 bool loom_schedule_finds_changes(loom_changes *c) {
     const loom_lop *op = c->op;
-    if (op->kind != LOOM_LO_COMPUTE || op->dense || op->sliced || op->blank || op->n_axes == 0 || op->n_results == 0 ||
-        loom_lifted_any_segmented(c->l, op->n_axes, op->axes))
-        return false;
+    if (!may_change_few(c)) return false;
     loom_lvalue_id *base = LOOM_NEW_ARRAY(c->arena, loom_lvalue_id, op->n_results);
     const loom_lblock *b = &c->l->blocks[op->body];
     c->kept = LOOM_NEW_ARRAY(c->arena, uint32_t, (size_t)(b->end - b->first) + 1);
     c->asked = LOOM_NEW_ARRAY(c->arena, uint32_t, (size_t)(b->end - b->first) + 1);
     uint64_t fixed = 0;
+    bool put = loom_schedule_is_put(op);
+    if (put && !simple_places(c)) return false;
     for (uint32_t j = 0; j < op->n_results; j++) {
-        base[j] = LOOM_NONE;
-        if (!same_axes(c->l, op->results[j], op) || !keeps_it(c, b->results[j], j, &base[j]) ||
-            !same_axes(c->l, base[j], op))
-            return false;
+        base[j] = put ? op->dest[j] : LOOM_NONE;
+        if (!keeps_it(c, b->results[put ? op->rank + j : j], j, &base[j])) return false;
+        if (!put && (!same_axes(c->l, op->results[j], op) || !same_axes(c->l, base[j], op))) return false;
     }
     c->base = base;
-    for (size_t k = 0; k < c->places.count; k++) fixed |= c->places.at[k].fixed;
+    for (size_t k = 0; k < c->places.count; k++) {
+        if (!leaves_axes(c, c->places.at[k].fixed)) return false;
+        fixed |= c->places.at[k].fixed;
+    }
     for (size_t k = 0; k < c->places.count; k++) {
         const loom_change *place = &c->places.at[k];
         for (uint32_t i = 0; i < op->n_axes; i++) {

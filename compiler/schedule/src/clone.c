@@ -48,7 +48,8 @@ void loom_clone_block(const loom_clone *c, loom_lblock_id block, loom_lexpr_id *
         if (e.kind == LOOM_LX_PARAM && !inner[i] && c->params) {
             map[i] = c->params[e.aux];
         } else {
-            map[i] = c->replace ? c->replace(c->context, e, args, e.n_args) : loom_lifted_expr(l, e, args, e.n_args);
+            map[i] = c->replace ? c->replace(c->context, b.first + i, e, args, e.n_args)
+                                : loom_lifted_expr(l, e, args, e.n_args);
         }
     }
     for (uint32_t r = 0; r < b.n_results; r++) {

@@ -7,9 +7,9 @@
 typedef struct loom_clone {
     loom_lifted *l;
     loom_arena *scratch;
-    /* Makes the copy of one expression whose arguments are copied already; NULL: as it is. May return an expression
+    /* Makes the copy of expression `id`, whose arguments are copied already; NULL: as it is. May return an expression
      * that is there. */
-    loom_lexpr_id (*replace)(void *context, loom_lexpr expr, loom_lexpr_id *args, uint32_t n_args);
+    loom_lexpr_id (*replace)(void *context, loom_lexpr_id id, loom_lexpr expr, loom_lexpr_id *args, uint32_t n_args);
     void *context;
     const loom_lexpr_id *params; /* what the block's own parameters become; NULL: parameters */
 } loom_clone;

@@ -198,16 +198,18 @@ static loom_lexpr_id make(hoister *h, loom_lexpr e, const loom_lexpr_id *args, u
 }
 
 /* In q's body the row number is the index along the rows. */
-static loom_lexpr_id row_expr(void *context, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
+static loom_lexpr_id row_expr(void *context, loom_lexpr_id id, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
     hoister *h = context;
+    (void)id;
     if (is_load_of_own_element(h, &e))
         return make(h, (loom_lexpr){.kind = LOOM_LX_AXIS, .dtype = LOOM_I64, .aux = 0, .site = LOOM_NONE}, NULL, 0);
     return make(h, e, args, n);
 }
 
 /* In a reader's body s[c, ..] becomes t[i[c], ..], with i[c] checked and made harmless. */
-static loom_lexpr_id reader_expr(void *context, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
+static loom_lexpr_id reader_expr(void *context, loom_lexpr_id id, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
     hoister *h = context;
+    (void)id;
     if (e.kind != LOOM_LX_LOAD || e.aux != h->from) return make(h, e, args, n);
     const loom_lexpr plain = {.dtype = LOOM_I64, .site = LOOM_NONE, .span = e.span};
     loom_lexpr load = plain, low = plain, bound = plain, check = plain, select = plain;
@@ -237,7 +239,8 @@ static loom_lexpr_id reader_expr(void *context, loom_lexpr e, loom_lexpr_id *arg
 }
 
 static loom_lblock_id rewrite_block(hoister *h, loom_lblock_id block,
-                                    loom_lexpr_id (*replace)(void *, loom_lexpr, loom_lexpr_id *, uint32_t)) {
+                                    loom_lexpr_id (*replace)(void *, loom_lexpr_id, loom_lexpr, loom_lexpr_id *,
+                                                             uint32_t)) {
     const loom_lblock b = h->l->blocks[block];
     loom_lexpr_id first = h->l->n_exprs, *results = LOOM_NEW_ARRAY(h->arena, loom_lexpr_id, (size_t)b.n_results + 1);
     loom_clone_block(&(loom_clone){.l = h->l, .scratch = h->arena, .replace = replace, .context = h}, block, results);

@@ -9,6 +9,7 @@
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/reads.h"
 #include "hoist.h"
+#include "homes.h"
 #include "order.h"
 #include "slices.h"
 #include "updates.h"
@@ -103,6 +104,7 @@ loom_status *loom_schedule(loom_lifted *l) {
         loom_schedule_hoist(l, scratch);
         loom_schedule_slices(l, scratch, l->force & (LOOM_FORCE_STRIP | LOOM_FORCE_ROWS));
     }
+    loom_schedule_homes(l, scratch);
     loom_schedule_updates(l, scratch);
     loom_schedule_order(l, scratch);
     scheduler s = {.l = l,

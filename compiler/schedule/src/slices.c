@@ -247,8 +247,9 @@ static bool find_group(slicer *s, loom_lop_id seed, bool always) {
 
 /* ---- rewriting ---- */
 
-static loom_lexpr_id slice_expr(void *context, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
+static loom_lexpr_id slice_expr(void *context, loom_lexpr_id id, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
     slicer *s = context;
+    (void)id;
     if (e.kind == LOOM_LX_AXIS && e.aux == 0) {
         loom_lexpr load = {.kind = LOOM_LX_LOAD,
                            .mode = LOOM_LOAD_PROVEN,
@@ -305,8 +306,8 @@ static loom_lvalue_id copy_slice(slicer *s, const loom_lop *fft) {
     uint32_t n = l->values[from].n_axes;
     loom_lexpr_id first = l->n_exprs, *indices = LOOM_NEW_ARRAY(s->arena, loom_lexpr_id, (size_t)n + 1);
     for (uint32_t i = 0; i < n; i++) {
-        indices[i] =
-            slice_expr(s, (loom_lexpr){.kind = LOOM_LX_AXIS, .dtype = LOOM_I64, .aux = i, .site = LOOM_NONE}, NULL, 0);
+        indices[i] = slice_expr(
+            s, LOOM_NONE, (loom_lexpr){.kind = LOOM_LX_AXIS, .dtype = LOOM_I64, .aux = i, .site = LOOM_NONE}, NULL, 0);
     }
     loom_lexpr load = {
         .kind = LOOM_LX_LOAD, .mode = LOOM_LOAD_PROVEN, .dtype = l->values[from].dtype, .aux = from, .site = LOOM_NONE};

@@ -7,7 +7,10 @@
  *
  * Where there is one place, and nothing that is read at others, one PERMUTE computes and writes.
  *
- * A PERMUTE whose body looks at what it goes onto is done alike: what goes where is computed first.
+ * A PERMUTE onto a state, to distinct places, is done alike where what it puts there is the state but at some of its
+ * points: rows of elements that turn, each of which changes in few places. Any other PERMUTE whose body looks at what
+ * it goes onto is made in two as well: what goes where is computed first. One that does not stands late too, if what
+ * it goes onto is looked at behind it.
  *
  * Example: loop xs for i < n do (xs with [i] = xs[i + 1]) with [i + 1] = xs[i]
  *     a = xs[i], b = xs[i + 1]; next[j] = select(j == i + 1, a, select(j == i, b, xs[j])) over [n]
@@ -17,24 +20,10 @@
 #include "changes.h"
 #include "clone.h"
 #include "compiler/schedule/reads.h"
-#include "hoist.h"
+#include "insert.h"
 #include <string.h>
 
-/* An operation to stand before the one of this number. */
-typedef struct insertion {
-    loom_lop op;
-    uint32_t next; /* the next one there, or LOOM_NONE */
-} insertion;
-
-typedef struct pass {
-    loom_lifted *l;
-    loom_arena *arena;
-    const loom_lop_id *parent;
-    LOOM_VEC(insertion) insertions;
-    uint32_t *first, *last;  /* per place between operations */
-    bool *gone;              /* per operation */
-    uint32_t *inner, *other; /* per LOOP and IF: how many operations its blocks have more */
-} pass;
+typedef loom_inserts pass;
 
 typedef struct update {
     pass *p;
@@ -44,48 +33,9 @@ typedef struct update {
     loom_lop_id id;
     const loom_change *at;                     /* the place that is made */
     loom_lexpr_id place[LOOM_LIFTED_MAX_AXES]; /* its indices, or those along the axes that are left */
+    loom_lexpr_id point;                       /* whether that is a point, where it is asked for; or LOOM_NONE */
     loom_lvalue_id *now;                       /* per result: what the places so far have made */
 } update;
-
-/* ---- operations between others ---- */
-
-static void insert(pass *p, loom_lop_id before, loom_lop op) {
-    insertion made = {op, LOOM_NONE};
-    LOOM_PUSH(p->arena, p->insertions, made);
-    uint32_t at = (uint32_t)p->insertions.count - 1;
-    if (p->first[before] == LOOM_NONE) p->first[before] = at;
-    if (p->last[before] != LOOM_NONE) p->insertions.at[p->last[before]].next = at;
-    p->last[before] = at;
-}
-
-/* The operation's LOOPs and IFs have n operations more. */
-static void grow(pass *p, loom_lop_id id, uint32_t n) {
-    for (loom_lop_id a = id; p->parent[a] != LOOM_NONE; a = p->parent[a]) {
-        const loom_lop *around = &p->l->ops[p->parent[a]];
-        bool inner = a >= around->inner_first && a < around->inner_end;
-        (inner ? p->inner : p->other)[p->parent[a]] += n;
-    }
-}
-
-static void append(loom_lop *ops, uint32_t *n, const pass *p, loom_lop_id before) {
-    for (uint32_t i = p->first[before]; i != LOOM_NONE; i = p->insertions.at[i].next)
-        ops[(*n)++] = p->insertions.at[i].op;
-}
-
-static void put_in(pass *p) {
-    loom_lop *ops = LOOM_NEW_ARRAY(p->arena, loom_lop, (size_t)p->l->n_ops + p->insertions.count + 1);
-    uint32_t n = 0;
-    for (loom_lop_id id = 0; id < p->l->n_ops; id++) {
-        append(ops, &n, p, id);
-        if (p->gone[id]) continue;
-        loom_lop op = p->l->ops[id];
-        op.inner_end += p->inner[id]; /* only how many there are counts */
-        op.else_end += p->other[id];
-        ops[n++] = op;
-    }
-    append(ops, &n, p, p->l->n_ops);
-    loom_schedule_set_ops(p->l, ops, n);
-}
 
 /* ---- bodies ---- */
 
@@ -112,12 +62,21 @@ static loom_lexpr_id default_load(update *u, loom_lexpr e, const loom_lexpr_id *
     return make(u, e, all, n + 1);
 }
 
+/* Or 1 */
+static loom_lexpr_id not_zero(update *u, loom_lexpr_id divisor) {
+    loom_lexpr choice = {.kind = LOOM_LX_PRIM, .dtype = LOOM_I64, .prim = LOOM_PRIM_SELECT, .site = LOOM_NONE};
+    loom_lexpr one = {.kind = LOOM_LX_CONST, .dtype = LOOM_I64, .imm.i = 1, .site = LOOM_NONE};
+    loom_lexpr_id zero = prim(u, LOOM_PRIM_EQ, divisor, constant(u, LOOM_I64));
+    return make(u, choice, (loom_lexpr_id[]){zero, make(u, one, NULL, 0), divisor}, 3);
+}
+
 /* Nothing is known of conditions around it here. */
 static loom_lexpr_id copy_simple(update *u, loom_lexpr_id id) {
     loom_lexpr e = u->l->exprs[id];
     if (e.kind == LOOM_LX_AXIS) return u->place[e.aux];
     loom_lexpr_id *args = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)e.n_args + 1);
     for (uint32_t i = 0; i < e.n_args; i++) args[i] = copy_simple(u, loom_lifted_arg(u->l, &e, i));
+    if (loom_schedule_divides(&e)) args[1] = not_zero(u, args[1]);
     bool outside = e.kind == LOOM_LX_LOAD && e.mode != LOOM_LOAD_DEFAULT && e.site != LOOM_NONE;
     return outside ? default_load(u, e, args, e.n_args) : make(u, e, args, e.n_args);
 }
@@ -141,29 +100,62 @@ static void make_places(update *u) {
     }
 }
 
-/* The place may be outside: then nothing comes of it, and loads there have nothing to load. */
-static loom_lexpr_id moved(void *context, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
+static loom_lexpr_id both(update *u, loom_lexpr_id a, loom_lexpr_id b) {
+    return a == LOOM_NONE ? b : prim(u, LOOM_PRIM_AND, a, b);
+}
+
+/* The extent of the operation's axis at the place; of rows that differ in length that of the row, if there is one. */
+static loom_lexpr_id extent_at(update *u, uint32_t position) {
+    const loom_axis *a = &u->l->axes[u->c.op->axes[position]];
+    if (a->kind != LOOM_AXIS_SEGMENTED) {
+        loom_lexpr extent = {
+            .kind = LOOM_LX_EXTENT, .dtype = LOOM_I64, .aux = u->c.op->axes[position], .site = LOOM_NONE};
+        return make(u, extent, NULL, 0);
+    }
+    loom_lexpr length = {.kind = LOOM_LX_LOAD, .dtype = LOOM_I64, .aux = a->lengths, .site = LOOM_NONE};
+    return default_load(u, length, u->place, position);
+}
+
+/* Whether the place is inside along the operation's axis. */
+static loom_lexpr_id is_inside(update *u, uint32_t position) {
+    loom_lexpr_id below = prim(u, LOOM_PRIM_LT, u->place[position], extent_at(u, position));
+    return both(u, prim(u, LOOM_PRIM_GE, u->place[position], constant(u, LOOM_I64)), below);
+}
+
+/* The place may be outside: then nothing comes of it, loads there have nothing to load, and what only points look at is
+ * not looked at. */
+static loom_lexpr_id moved(void *context, loom_lexpr_id id, loom_lexpr e, loom_lexpr_id *args, uint32_t n) {
     update *u = context;
     if (e.kind == LOOM_LX_AXIS) return u->place[e.aux];
     bool outside = e.kind == LOOM_LX_LOAD && e.mode == LOOM_LOAD_PROVEN && n && e.site != LOOM_NONE;
     for (uint32_t i = 0; e.kind == LOOM_LX_LOAD && e.mode == LOOM_LOAD_PROVEN && i < n; i++)
         outside |= loom_schedule_differs(&u->c, loom_lifted_arg(u->l, &e, i));
-    return outside ? default_load(u, e, args, n) : make(u, e, args, n);
+    loom_lexpr_id made = outside ? default_load(u, e, args, n) : make(u, e, args, n);
+    bool asks = u->point != LOOM_NONE && loom_schedule_is_condition(&u->c, id);
+    return asks ? prim(u, LOOM_PRIM_AND, u->point, made) : made;
+}
+
+/* Where the values are among the body's results. */
+static uint32_t first_value(const update *u) {
+    return loom_schedule_is_put(u->c.op) ? u->c.op->rank : 0;
 }
 
 static void clone_body(update *u, loom_lexpr_id *values) {
-    loom_clone_block(&(loom_clone){.l = u->l, .scratch = u->arena, .replace = moved, .context = u}, u->c.op->body,
-                     values);
+    uint32_t n = u->l->blocks[u->c.op->body].n_results;
+    u->point = LOOM_NONE;
+    for (uint32_t i = 0; u->c.traps_there && i < u->c.op->n_axes; i++) {
+        if (is_fixed(u, i)) u->point = both(u, u->point, is_inside(u, i));
+    }
+    loom_lexpr_id *all = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)n + 1);
+    loom_clone_block(&(loom_clone){.l = u->l, .scratch = u->arena, .replace = moved, .context = u}, u->c.op->body, all);
+    memcpy(values, all + first_value(u), u->c.op->n_results * sizeof *values);
 }
 
 /* Where there are no points, nothing fails. */
 static loom_lexpr_id any_points(update *u) {
     loom_lexpr_id all = LOOM_NONE;
     for (uint32_t i = 0; i < u->c.op->n_axes; i++) {
-        if (!is_fixed(u, i)) continue;
-        loom_lexpr extent = {.kind = LOOM_LX_EXTENT, .dtype = LOOM_I64, .aux = u->c.op->axes[i], .site = LOOM_NONE};
-        loom_lexpr_id some = prim(u, LOOM_PRIM_GT, make(u, extent, NULL, 0), constant(u, LOOM_I64));
-        all = all == LOOM_NONE ? some : prim(u, LOOM_PRIM_AND, all, some);
+        if (is_fixed(u, i)) all = both(u, all, prim(u, LOOM_PRIM_GT, extent_at(u, i), constant(u, LOOM_I64)));
     }
     return all;
 }
@@ -221,10 +213,13 @@ static loom_lop permute(update *u, loom_lblock_id body, uint32_t k, const loom_l
     loom_lop made = *u->c.op;
     made.kind = LOOM_LO_PERMUTE;
     made.distinct = true;
+    made.n_apart = 0;
     made.body = body;
     made.combine = replaced(u, k, results);
-    made.rank = made.n_target_axes = u->c.op->n_axes;
-    made.target_axes = u->c.op->axes;
+    if (!loom_schedule_is_put(u->c.op)) {
+        made.rank = made.n_target_axes = u->c.op->n_axes;
+        made.target_axes = u->c.op->axes;
+    }
     made.n_axes = axes_left(u, &made.axes);
     made.n_results = k;
     made.results = results;
@@ -253,8 +248,6 @@ static loom_lvalue_id value_over(update *u, uint32_t n, const loom_axis_id *axes
     v.n_axes = n;
     v.axes = axes;
     v.name = NULL;
-    bool chunk = n && u->l->axes[axes[0]].kind == LOOM_AXIS_CHUNK;
-    v.rep = chunk ? LOOM_REP_REGULAR : LOOM_REP_AVOIDED;
     return loom_lifted_value(u->l, v);
 }
 
@@ -271,7 +264,7 @@ static const loom_lvalue_id *computed(update *u, bool over, loom_lexpr_id first,
     made.span = u->c.op->span;
     made.node = u->c.op->node;
     made.inner = true;
-    insert(u->p, u->id, made);
+    loom_insert(u->p, u->id, made);
     return values;
 }
 
@@ -299,17 +292,85 @@ static loom_lvalue_id index_value(update *u, uint32_t position) {
     return computed(u, over, first, 1, &x)[0];
 }
 
-/* What the place changes: results of the body there, as values, in order of the results. */
-static const loom_lvalue_id *changed_values(update *u, uint32_t *k) {
-    loom_lexpr_id first = u->l->n_exprs,
-                  *values = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)u->c.op->n_results + 1);
+/* ---- places in targets ---- */
+
+static loom_lexpr_id target_index(const update *u, uint32_t d) {
+    return u->l->blocks[u->c.op->body].results[d];
+}
+
+/* Whether index d is that of the point along an axis that the target has there too: then it is inside where the point
+ * is. */
+static bool is_along(const update *u, uint32_t d, uint32_t position) {
+    const loom_lexpr *e = &u->l->exprs[target_index(u, d)];
+    return e->kind == LOOM_LX_AXIS && e->aux == position && u->c.op->target_axes[d] == u->c.op->axes[position];
+}
+
+/* Whether the place is one of the operation's points, as far as the target does not tell; LOOM_NONE: it does. */
+static loom_lexpr_id is_point(update *u) {
+    loom_lexpr_id all = LOOM_NONE;
+    for (uint32_t i = 0; i < u->c.op->n_axes; i++) {
+        bool told = !is_fixed(u, i);
+        for (uint32_t d = 0; d < u->c.op->rank && !told; d++) told = is_along(u, d, i);
+        if (told) continue;
+        all = both(u, all, is_inside(u, i));
+    }
+    return all;
+}
+
+/* What changes no more before the place is written: it need not be kept for that. */
+static bool is_still(const update *u, loom_lexpr_id id) {
+    const loom_lexpr *e = &u->l->exprs[id];
+    bool load = e->kind == LOOM_LX_LOAD && u->l->values[e->aux].n_axes <= 1;
+    if (e->kind != LOOM_LX_AXIS && e->kind != LOOM_LX_CONST && e->kind != LOOM_LX_EXTENT && !load) return false;
+    for (uint32_t j = 0; load && j < u->c.op->n_results; j++) load = u->c.base[j] != e->aux;
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        if (!is_still(u, loom_lifted_arg(u->l, e, i))) return false;
+    }
+    return load || e->kind != LOOM_LX_LOAD;
+}
+
+/* Whether target index d is found as well when the place is written. */
+static bool is_written_there(const update *u, uint32_t d) {
+    const loom_lexpr *e = &u->l->exprs[target_index(u, d)];
+    if (e->kind == LOOM_LX_AXIS && is_fixed(u, e->aux)) return is_still(u, u->at->index[e->aux]);
+    return !loom_schedule_depends_on(&u->c, target_index(u, d), u->at->fixed) && is_still(u, target_index(u, d));
+}
+
+/* The indices of the place in the target that are computed before, each in its turn; -1 where it is no point. */
+static uint32_t add_indices(update *u, loom_lexpr_id *results, loom_lexpr_id point) {
+    uint32_t n = 0;
+    for (uint32_t d = 0; d < u->c.op->rank; d++) {
+        bool guarded = d == 0 && point != LOOM_NONE;
+        if (!guarded && is_written_there(u, d)) continue;
+        loom_lexpr_id x = copy_simple(u, target_index(u, d));
+        if (guarded) {
+            loom_lexpr none = {.kind = LOOM_LX_CONST, .dtype = LOOM_I64, .imm.i = -1, .site = LOOM_NONE};
+            loom_lexpr choice = {.kind = LOOM_LX_PRIM, .dtype = LOOM_I64, .prim = LOOM_PRIM_SELECT, .site = LOOM_NONE};
+            x = make(u, choice, (loom_lexpr_id[]){point, x, make(u, none, NULL, 0)}, 3);
+        }
+        results[n++] = x;
+    }
+    return n;
+}
+
+/* What the place changes: results of the body there, as values, in order of the results; of a PERMUTE also its indices
+ * in the target. `guarded`: the first one is among these. */
+static const loom_lvalue_id *changed_values(update *u, uint32_t *k, bool *guarded) {
+    size_t most = (size_t)u->c.op->n_results + LOOM_LIFTED_MAX_AXES + 1;
+    loom_lexpr_id first = u->l->n_exprs, *values = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, most);
     make_places(u);
     make_values(u, values);
     *k = 0;
     for (uint32_t j = 0; j < u->c.op->n_results; j++) {
         if (u->at->of[j]) values[(*k)++] = values[j];
     }
-    return computed(u, true, first, *k, values);
+    uint32_t n = *k;
+    if (loom_schedule_is_put(u->c.op)) {
+        loom_lexpr_id point = is_point(u);
+        *guarded = point != LOOM_NONE;
+        n += add_indices(u, values + n, point);
+    }
+    return computed(u, true, first, n, values);
 }
 
 /* The last place that changes the result makes it. */
@@ -320,15 +381,36 @@ static bool is_last(const update *u, uint32_t result) {
     return true;
 }
 
+/* Indices of the point that a COMPUTE changes. */
+static void write_point(update *u, const loom_lvalue_id *index, loom_lexpr_id *results) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < u->c.op->n_axes; i++) results[i] = is_fixed(u, i) ? load(u, index[i]) : axis(u, left++);
+}
+
+/* Indices of the place that a PERMUTE changes; `index`: those that are computed before. */
+static void write_target(update *u, bool guarded, const loom_lvalue_id *index, loom_lexpr_id *results) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < u->c.op->n_axes; i++) {
+        if (!is_fixed(u, i)) u->place[i] = axis(u, left++);
+    }
+    for (uint32_t d = 0; d < u->c.op->rank; d++) {
+        const loom_lexpr *e = &u->l->exprs[target_index(u, d)];
+        bool fixed = e->kind == LOOM_LX_AXIS && is_fixed(u, e->aux), before = (d == 0 && guarded);
+        loom_lexpr_id x = fixed ? u->at->index[e->aux] : target_index(u, d);
+        results[d] = before || !is_written_there(u, d) ? load(u, *index++) : copy_simple(u, x);
+    }
+}
+
 /* Computes what the place changes before the operation, and writes it behind. */
 static void make_place(update *u, loom_lop_id behind) {
     const loom_lop *op = u->c.op;
     loom_lvalue_id index[LOOM_LIFTED_MAX_AXES];
-    uint32_t k, at = 0;
-    for (uint32_t i = 0; i < op->n_axes; i++) {
+    bool put = loom_schedule_is_put(op), guarded = false;
+    uint32_t k, at = 0, rank = put ? op->rank : op->n_axes;
+    for (uint32_t i = 0; i < op->n_axes && !put; i++) {
         if (is_fixed(u, i)) index[i] = index_value(u, i);
     }
-    const loom_lvalue_id *values = changed_values(u, &k);
+    const loom_lvalue_id *values = changed_values(u, &k, &guarded);
     loom_lvalue_id *dest = LOOM_NEW_ARRAY(u->l->arena, loom_lvalue_id, (size_t)k + 1),
                    *made = LOOM_NEW_ARRAY(u->l->arena, loom_lvalue_id, (size_t)k + 1);
     for (uint32_t j = 0; j < op->n_results; j++) {
@@ -337,11 +419,11 @@ static void make_place(update *u, loom_lop_id behind) {
         dest[at] = u->now[j];
         u->now[j] = made[at++] = is_last(u, j) ? op->results[j] : value_over(u, v->n_axes, v->axes, v->dtype);
     }
-    loom_lexpr_id first = u->l->n_exprs, *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)op->n_axes + k + 1);
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < op->n_axes; i++) results[i] = is_fixed(u, i) ? load(u, index[i]) : axis(u, left++);
-    for (uint32_t j = 0; j < k; j++) results[op->n_axes + j] = load(u, values[j]);
-    insert(u->p, behind, permute(u, loom_lifted_block(u->l, first, 0, NULL, op->n_axes + k, results), k, dest, made));
+    loom_lexpr_id first = u->l->n_exprs, *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)rank + k + 1);
+    if (put) write_target(u, guarded, values + k, results);
+    if (!put) write_point(u, index, results);
+    for (uint32_t j = 0; j < k; j++) results[rank + j] = load(u, values[j]);
+    loom_insert(u->p, behind, permute(u, loom_lifted_block(u->l, first, 0, NULL, rank + k, results), k, dest, made));
 }
 
 /* ---- where it applies ---- */
@@ -396,11 +478,14 @@ static loom_lop_id latest(const update *u) {
 
 /* ---- permutes ---- */
 
-/* Whether it is a PERMUTE onto values of this turn whose body looks at them. */
+static bool is_onto_values(const update *u) {
+    const loom_lop *op = u->c.op;
+    return op->kind == LOOM_LO_PERMUTE && op->output == LOOM_NONE && !op->n_context && op->n_axes;
+}
+
+/* Whether the PERMUTE's body looks at what it goes onto. */
 static bool reads_targets(const update *u) {
     const loom_lop *op = u->c.op;
-    if (op->kind != LOOM_LO_PERMUTE || !op->dest || op->n_context || op->n_axes == 0) return false;
-    if (loom_lifted_any_segmented(u->l, op->n_axes, op->axes)) return false;
     const loom_lblock *b = &u->l->blocks[op->body];
     reading r = {op->dest, op->n_results, false};
     for (loom_lexpr_id id = b->first; id < b->end; id++) {
@@ -423,14 +508,30 @@ static void compute_first(update *u) {
     compute.results = values;
     compute.dest = NULL;
     compute.distinct = false;
+    compute.n_apart = 0;
     compute.rank = compute.n_target_axes = 0;
     compute.builtin = LOOM_PRIM_COUNT;
     loom_lexpr_id first = u->l->n_exprs;
     for (uint32_t i = 0; i < b.n_results; i++) results[i] = load(u, values[i]);
     op.body = loom_lifted_block(u->l, first, 0, NULL, b.n_results, results);
-    insert(u->p, u->id, compute);
-    insert(u->p, latest(u), op);
-    grow(u->p, u->id, 1);
+    loom_insert(u->p, u->id, compute);
+    loom_insert(u->p, latest(u), op);
+    loom_inserts_grow(u->p, u->id, 1);
+    u->p->gone[u->id] = true;
+}
+
+/* Whether what it goes onto is looked at behind it, and it can stand there. */
+static bool is_early(const update *u) {
+    const loom_lop *op = u->c.op;
+    loom_lop_id end = latest(u);
+    for (loom_lop_id id = u->id + 1; id < end; id++) {
+        if (reads_any(u->l, id, op->n_results, op->dest)) return true;
+    }
+    return false;
+}
+
+static void move_behind(update *u) {
+    loom_insert(u->p, latest(u), *u->c.op);
     u->p->gone[u->id] = true;
 }
 
@@ -455,7 +556,7 @@ static bool reads_places_alone(const update *u) {
 
 static bool is_whole(const update *u, loom_lop_id end) {
     const loom_lop *op = u->c.op;
-    if (u->c.places.count != 1) return false;
+    if (u->c.places.count != 1 || loom_schedule_is_put(op)) return false;
     for (uint32_t j = 0; j < op->n_results; j++) {
         if (!u->c.places.at[0].of[j]) return false;
     }
@@ -493,36 +594,33 @@ static void rewrite(update *u) {
         u->l->ops[u->id] = made;
         return;
     }
-    size_t before = u->p->insertions.count;
+    size_t before = u->p->made.count;
     u->now = LOOM_NEW_ARRAY(u->arena, loom_lvalue_id, (size_t)u->c.op->n_results + 1);
     memcpy(u->now, u->c.base, u->c.op->n_results * sizeof *u->now);
     for (size_t k = 0; k < u->c.places.count; k++) {
         u->at = &u->c.places.at[k];
         make_place(u, behind);
     }
-    grow(u->p, u->id, (uint32_t)(u->p->insertions.count - before) - 1);
+    loom_inserts_grow(u->p, u->id, (int32_t)(u->p->made.count - before) - 1);
     u->p->gone[u->id] = true;
 }
 
 void loom_schedule_updates(loom_lifted *l, loom_arena *scratch) {
-    size_t n = (size_t)l->n_ops + 1;
-    pass p = {.l = l, .arena = scratch, .parent = loom_lifted_parents(l, scratch)};
-    p.first = LOOM_NEW_ARRAY(scratch, uint32_t, n);
-    p.last = LOOM_NEW_ARRAY(scratch, uint32_t, n);
-    p.gone = LOOM_NEW_ARRAY(scratch, bool, n);
-    p.inner = LOOM_NEW_ARRAY(scratch, uint32_t, n);
-    p.other = LOOM_NEW_ARRAY(scratch, uint32_t, n);
-    memset(p.first, 0xff, n * sizeof *p.first);
-    memset(p.last, 0xff, n * sizeof *p.last);
+    pass p;
+    loom_inserts_open(&p, l, scratch);
     for (loom_lop_id id = 0; id < l->n_ops; id++) {
         if (!is_in_loop(&p, id)) continue;
         loom_lop op = l->ops[id];
         update u = {.p = &p, .l = l, .arena = scratch, .c = {.l = l, .arena = scratch, .op = &op}, .id = id};
         if (loom_schedule_finds_changes(&u.c)) {
             if (is_of_turn(&u, u.c.base)) rewrite(&u);
-        } else if (reads_targets(&u) && is_of_turn(&u, op.dest)) {
-            compute_first(&u);
+        } else if (is_onto_values(&u) && is_of_turn(&u, op.dest)) {
+            if (reads_targets(&u)) {
+                compute_first(&u);
+            } else if (is_early(&u)) {
+                move_behind(&u);
+            }
         }
     }
-    if (p.insertions.count) put_in(&p);
+    if (p.made.count) loom_inserts_close(&p);
 }

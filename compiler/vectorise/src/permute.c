@@ -139,6 +139,7 @@ static bool make_permute(vec *v, placing *p, const space *s, leaf *out) {
     op.body = body;
     op.combine = p->combine;
     op.distinct = p->distinct;
+    op.covers = p->covers;
     op.rank = dest->n_own;
     op.output = p->output;
     op.builtin = p->builtin;
@@ -296,7 +297,7 @@ bool vec_lift_compaction(vec *v, const loom_node *n, const val *places, extent l
     index_at[0].n_own = 1;
     index_at[0].own = s.units;
     placing p = {.node = n, .dest = &dest, .is = places, .xs = &index, .rank = 1, .output = LOOM_NONE};
-    p.distinct = true; /* places are sums of flags */
+    p.distinct = p.covers = true; /* places are sums of flags */
     loom_lvalue_id onto;
     p.combine = replaced(v, &index);
     p.builtin = LOOM_PRIM_COUNT;

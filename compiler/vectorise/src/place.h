@@ -21,7 +21,7 @@ typedef struct placing {
     uint16_t builtin;
     bool zips;                  /* the operator fails where its operands differ in shape */
     uint32_t output;            /* or LOOM_NONE */
-    bool distinct;              /* see loom_lop */
+    bool distinct, covers;      /* see loom_lop */
     const loom_lvalue_id *onto; /* dest values, made by the caller where there is no output */
     uint64_t context;           /* levels of the target */
 } placing;

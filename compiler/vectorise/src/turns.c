@@ -13,46 +13,15 @@
  * too. That is found out by trying: all shapes are taken to be kept at first. A loop outside of all maps, whose state
  * changes its shape, is one of a single element.
  *
- * What the loop has from around is gathered for the elements of a turn. Cost of a turn: the states and what is
- * gathered, of those that still turn.
+ * States that the body updates stay where they are, with the rows of all elements (stay.c): of these a turn takes rows
+ * by the numbers of its elements and puts them back, and nothing is collected.
+ *
+ * What the loop has from around is gathered for the elements of a turn. Cost of a turn: the states that do not stay,
+ * what is put into those that do, and what is gathered, of those that still turn.
  */
-#include "vec.h"
+#include "turns.h"
 
-/* Something that an element has between turns: the elements of leaf `leaf` of the state, or (`lengths`) how many
- * elements it has along own axis `level`. */
-typedef struct slot {
-    uint32_t leaf, level;
-    bool lengths;
-    bool flat;          /* its rows may differ in length */
-    bool changes;       /* and from turn to turn */
-    uint32_t rows, sum; /* states: how many elements all turning elements have; have been collected */
-} slot;
-
-typedef struct turns {
-    const loom_node *node;
-    const loom_body *body, *test; /* no test: counted */
-    const frame *for_body, *for_test;
-    val initial, count;
-    points all;
-    bool *changes; /* own axis k of leaf i, at i * LOOM_MAX_DEPTH + k, may change */
-    /* The leaf that has the same lengths along that axis, always; the leaf itself where there is none. */
-    uint32_t *owner;
-    bool grown; /* what was taken to be so is not */
-    slot *slots;
-    uint32_t n_slots;
-    loom_lvalue_id *before, *state, *next;
-    uint32_t n_states;
-    uint32_t numbers, first_slot; /* states: the numbers of the elements; slots */
-    loom_lvalue_id *collected, *results, counter, go_on;
-    loom_lop_id first;
-    extent turning; /* inside: as many as turn */
-    leaf number;
-    val arrays;                                      /* of a turn: slots as arrays of its elements */
-    val ended, others, ended_numbers, other_numbers; /* places in it */
-    extent n_others;
-} turns;
-
-static extent scalar_extent(vec *v, loom_lvalue_id value) {
+extent vec_scalar_extent(vec *v, loom_lvalue_id value) {
     return (extent){loom_lifted_axis(v->l, (loom_axis){.kind = LOOM_AXIS_SCALAR, .value = value}), LOOM_NONE, NULL};
 }
 
@@ -70,7 +39,7 @@ static leaf value_leaf(vec *v, loom_lvalue_id id, uint32_t n_own, const extent *
 }
 
 /* An array of i64 along one axis. */
-static leaf list_leaf(vec *v, loom_lvalue_id id, extent e) {
+leaf vec_list_leaf(vec *v, loom_lvalue_id id, extent e) {
     extent *own = LOOM_NEW(v->scratch, extent);
     *own = e;
     return value_leaf(v, id, 1, own);
@@ -96,7 +65,7 @@ static bool store(vec *v, const turns *t, const slot *s, const leaf *x, uint32_t
     if (!vec_value_axes(v, t->node, mask, x->n_own, x->own, &axes)) return false;
     if (!vec_count_points(v, t->node, axes.n, axes.axis, &count)) return false;
     if (!vec_copy_value(v, t->node, &count, 0, &values[s->rows])) return false;
-    op_axes flat = {.n = 1, .axis = {scalar_extent(v, values[s->rows]).axis}};
+    op_axes flat = {.n = 1, .axis = {vec_scalar_extent(v, values[s->rows]).axis}};
     return vec_dense_value(v, t->node, x, mask, &flat, value);
 }
 
@@ -108,12 +77,13 @@ static leaf lengths_of(const vec *v, const leaf *x, uint32_t k) {
     return y;
 }
 
-/* All slots of a state. */
+/* All slots of a state that do not stay. */
 static bool store_all(vec *v, const turns *t, const val *state, uint32_t level, loom_lvalue_id *values,
                       loom_lvalue_id *stored) {
     for (uint32_t j = 0; j < t->n_slots; j++) {
         const slot *s = &t->slots[j];
         leaf x = state->at[s->leaf];
+        if (s->stays) continue;
         if (s->lengths) x = lengths_of(v, &x, s->level);
         if (!store(v, t, s, &x, level, values, &stored[j])) return false;
     }
@@ -128,7 +98,7 @@ static bool restore(vec *v, const turns *t, const slot *s, loom_lvalue_id id, lo
     loom_lvalue_id value = id;
     if (!vec_value_axes(v, t->node, UINT64_C(1) << level, n_own, own, &axes)) return false;
     if (s->flat) {
-        leaf flat = list_leaf(v, id, scalar_extent(v, rows));
+        leaf flat = vec_list_leaf(v, id, vec_scalar_extent(v, rows));
         if (!vec_dense_value(v, t->node, &flat, 0, &axes, &value)) return false;
     }
     *x = vec_result_leaf(v, value, &axes, n_own, own);
@@ -208,8 +178,10 @@ static bool is_flat(const vec *v, const turns *t, uint32_t leaf, uint32_t n_own)
 static void add_slot(vec *v, turns *t, uint32_t leaf, uint32_t level, bool lengths) {
     slot s = {.leaf = leaf, .level = level, .lengths = lengths};
     uint32_t n_own = own_axes(t, &s);
-    s.flat = is_flat(v, t, leaf, n_own);
     for (uint32_t k = 0; k < n_own; k++) s.changes = s.changes || t->changes[axis_at(leaf, k)];
+    s.stays = !lengths && n_own && !s.changes && t->roots[leaf] != ROOT_OTHER;
+    s.flat = !s.stays && is_flat(v, t, leaf, n_own);
+    s.at = s.stays ? LOOM_NONE : t->n_collected++;
     s.rows = s.flat ? t->n_states++ : LOOM_NONE;
     s.sum = s.changes ? t->n_states++ : LOOM_NONE;
     t->slots[t->n_slots++] = s;
@@ -244,7 +216,7 @@ static void number_states(vec *v, turns *t) {
     uint32_t n = t->initial.n;
     spread_changes(v, t);
     t->slots = LOOM_NEW_ARRAY(v->scratch, slot, (size_t)n * (LOOM_MAX_DEPTH + 1) + 1);
-    t->n_slots = 0;
+    t->n_slots = t->n_collected = 0;
     t->n_states = 1;
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t k = 0; k < t->initial.at[i].n_own; k++) {
@@ -279,6 +251,11 @@ static bool store_initial(vec *v, turns *t, part *p) {
     for (uint32_t i = 0; i < seen.n; i++) {
         if (seen.at[i].kind == LEAF_BAD) return vec_refuse(v, t->node, "%s", seen.at[i].why);
     }
+    for (uint32_t j = 0; j < t->n_slots; j++) {
+        slot *s = &t->slots[j];
+        if (s->stays && !vec_stay_start(v, t, s, &seen.at[s->leaf], p->level, &t->before[t->first_slot + j]))
+            return false;
+    }
     return store_all(v, t, &seen, p->level, t->before, t->before + t->first_slot);
 }
 
@@ -288,7 +265,7 @@ static bool start(vec *v, turns *t) {
     part p;
     if (!vec_copy_value(v, t->node, &size, 0, &t->before[0])) return false;
     extent *own = LOOM_NEW(v->scratch, extent);
-    *own = scalar_extent(v, t->before[0]);
+    *own = vec_scalar_extent(v, t->before[0]);
     at[0] = vec_axis_leaf(own->axis, 0);
     at[0].at = (source){FROM_OWN, IN_RANGE, 0};
     at[0].n_own = 1;
@@ -299,21 +276,23 @@ static bool start(vec *v, turns *t) {
     return ok;
 }
 
-/* A value of the form of `like`, whose extents are `values` where those of `like` are `from`. */
+/* A value of the form of state s, whose extents are `values` where those of the state are `from`; what stays has its
+ * own. */
 static loom_lvalue_id value_like(vec *v, const turns *t, uint32_t s, const loom_lvalue_id *from,
                                  const loom_lvalue_id *values, loom_lsource source) {
     loom_lvalue like = v->l->values[from[s]];
     loom_axis_id axes[LOOM_MAX_DEPTH + 1];
-    for (uint32_t k = 0; k < like.n_axes; k++) {
+    bool stays = s >= t->first_slot && t->slots[s - t->first_slot].stays;
+    for (uint32_t k = 0; k < like.n_axes && !stays; k++) {
         axes[k] = like.axes[k];
         const loom_axis *a = &v->l->axes[axes[k]];
         for (uint32_t i = 0; i < t->numbers && a->kind == LOOM_AXIS_SCALAR; i++) {
             if (a->value != from[i]) continue;
-            axes[k] = scalar_extent(v, values[i]).axis;
+            axes[k] = vec_scalar_extent(v, values[i]).axis;
             break;
         }
     }
-    like.axes = axes;
+    if (!stays) like.axes = axes;
     like.source = source;
     like.op = source == LOOM_LV_OP ? v->l->n_ops : LOOM_NONE;
     return loom_lifted_value(v->l, like);
@@ -342,8 +321,15 @@ static bool lift_test(vec *v, turns *t, part *p, const val *states, leaf *flag) 
     return true;
 }
 
+/* The row of what stays, of the element of the part, whose elements have these numbers. */
+static bool row_of_stayed(vec *v, turns *t, part *p, const leaf *numbers, uint32_t j, const extent *own, leaf *x) {
+    leaf whole = vec_stay_whole(&t->slots[j], t->state[t->first_slot + j]), row = vec_bind_level(v, numbers, p->level);
+    return vec_row_of(v, t->node, &whole, &row, own, x);
+}
+
 static bool slot_of_state(vec *v, turns *t, part *p, uint32_t j, const extent *own, leaf *x) {
     const slot *s = &t->slots[j];
+    if (s->stays) return row_of_stayed(v, t, p, &t->number, j, own, x);
     loom_lvalue_id rows = s->flat ? t->state[s->rows] : LOOM_NONE;
     return restore(v, t, s, t->state[t->first_slot + j], rows, p->level, own, x);
 }
@@ -354,7 +340,9 @@ static bool look_at_states(vec *v, turns *t, part *p, leaf *flags) {
     uint64_t level = UINT64_C(1) << p->level;
     t->arrays = vec_leaves_of(v, t->n_slots, &arrays);
     if (!state_in_part(v, t, p, slot_of_state, arrays, &here)) return false;
-    for (uint32_t j = 0; j < t->n_slots; j++) arrays[j] = vec_unbind_level(v, &arrays[j], p->level, t->turning);
+    for (uint32_t j = 0; j < t->n_slots; j++) {
+        if (!t->slots[j].stays) arrays[j] = vec_unbind_level(v, &arrays[j], p->level, t->turning);
+    }
     if (!lift_test(v, t, p, &here, &flag)) return false;
     if (flag.kind == LEAF_BAD) return vec_refuse(v, t->node, "%s", flag.why);
     /* Under a map that may be empty, a loop that has nothing to do with it must not turn. */
@@ -363,22 +351,29 @@ static bool look_at_states(vec *v, turns *t, part *p, leaf *flags) {
     return true;
 }
 
+/* Those that end here. */
+static bool find_ended(vec *v, turns *t, const leaf *flags, const leaf *place, const leaf *count) {
+    val numbers = {1, &t->number};
+    leaf rest, turning = vec_extent_leaf(v, t->turning);
+    return vec_scalar_prim(v, t->node, LOOM_PRIM_SUB, &turning, count, &rest) &&
+           vec_lift_chosen(v, t->node, flags, place, false, t->turning, vec_count_extent(v, &rest), &t->ended) &&
+           vec_lift_choice(v, t->node, &numbers, &t->ended, &t->ended_numbers);
+}
+
 /* Which elements end here, and which go on. */
 static bool tell_apart(vec *v, turns *t) {
     val numbers = {1, &t->number};
     part p;
-    leaf flags, place, count, rest, turning = vec_extent_leaf(v, t->turning);
+    leaf flags, place, count;
     if (!vec_part_enter(v, t->node, &t->all, &numbers, &p)) return false;
     bool ok = look_at_states(v, t, &p, &flags);
     vec_part_leave(v, &p);
     if (!ok || !vec_lift_places(v, t->node, &flags, t->turning, &place, &count)) return false;
     if (!vec_copy_value(v, t->node, &count, 0, &t->next[0])) return false;
-    t->n_others = scalar_extent(v, t->next[0]);
-    if (!vec_scalar_prim(v, t->node, LOOM_PRIM_SUB, &turning, &count, &rest)) return false;
+    t->n_others = vec_scalar_extent(v, t->next[0]);
     return vec_lift_chosen(v, t->node, &flags, &place, true, t->turning, t->n_others, &t->others) &&
-           vec_lift_chosen(v, t->node, &flags, &place, false, t->turning, vec_count_extent(v, &rest), &t->ended) &&
            vec_lift_choice(v, t->node, &numbers, &t->others, &t->other_numbers) &&
-           vec_lift_choice(v, t->node, &numbers, &t->ended, &t->ended_numbers);
+           (!t->n_collected || find_ended(v, t, &flags, &place, &count));
 }
 
 typedef struct row_read {
@@ -397,20 +392,33 @@ static bool build_row(vec *v, void *argument, val *result) {
     return true;
 }
 
-/* Slots of the elements of the part, which stand at `places` of the turn's. */
-static bool slot_at(vec *v, turns *t, part *p, const val *places, uint32_t j, const extent *own, leaf *x) {
-    row_read r = {.array = t->arrays.at[j], .row = vec_bind_level(v, &places->at[0], p->level), .own = own};
+bool vec_row_of(vec *v, const loom_node *n, const leaf *array, const leaf *row, const extent *own, leaf *x) {
+    row_read r = {.array = *array, .row = *row, .own = own};
     val one;
-    if (!vec_emit_compute(v, t->node, build_row, &r, &one)) return false;
+    if (!vec_emit_compute(v, n, build_row, &r, &one)) return false;
     *x = one.at[0];
     return true;
 }
 
+/* Slots of the elements of the part, which stand at `places` of the turn's. */
+static bool slot_at(vec *v, turns *t, part *p, const val *places, uint32_t j, const extent *own, leaf *x) {
+    leaf row = vec_bind_level(v, &places->at[0], p->level);
+    return vec_row_of(v, t->node, &t->arrays.at[j], &row, own, x);
+}
+
+/* What nobody asks for. */
+static bool slot_unseen(const turns *t, uint32_t j, leaf *x) {
+    const leaf *like = &t->initial.at[t->slots[j].leaf];
+    *x = (leaf){.kind = LEAF_BAD, .dtype = like->dtype, .why = "a state that stays where it is", .site = LOOM_NONE};
+    return true;
+}
+
 static bool slot_of_ended(vec *v, turns *t, part *p, uint32_t j, const extent *own, leaf *x) {
-    return slot_at(v, t, p, &t->ended, j, own, x);
+    return t->slots[j].stays ? slot_unseen(t, j, x) : slot_at(v, t, p, &t->ended, j, own, x);
 }
 
 static bool slot_of_others(vec *v, turns *t, part *p, uint32_t j, const extent *own, leaf *x) {
+    if (t->slots[j].stays) return row_of_stayed(v, t, p, &t->other_numbers.at[0], j, own, x);
     return slot_at(v, t, p, &t->others, j, own, x);
 }
 
@@ -427,10 +435,15 @@ static bool add_to_sums(vec *v, turns *t, const loom_lvalue_id *rows) {
 }
 
 static bool collect(vec *v, turns *t, part *p) {
-    loom_lvalue_id *rows = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, t->n_states);
+    loom_lvalue_id *rows = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, t->n_states),
+                   *stored = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)t->n_slots + 1);
     val states;
-    return state_in_part(v, t, p, slot_of_ended, NULL, &states) &&
-           store_all(v, t, &states, p->level, rows, t->collected + 1) && add_to_sums(v, t, rows);
+    if (!state_in_part(v, t, p, slot_of_ended, NULL, &states)) return false;
+    if (!store_all(v, t, &states, p->level, rows, stored)) return false;
+    for (uint32_t j = 0; j < t->n_slots; j++) {
+        if (!t->slots[j].stays) t->collected[1 + t->slots[j].at] = stored[j];
+    }
+    return add_to_sums(v, t, rows) && vec_copy_value(v, t->node, &t->ended_numbers.at[0], 0, &t->collected[0]);
 }
 
 /* Own axis k of a next state, against what was taken to be so. A leaf that differs from its owner along k is its own
@@ -467,6 +480,20 @@ static bool check_next(vec *v, turns *t, const val *before, val *next) {
     return true;
 }
 
+/* What the others make of the states that stay. */
+static bool put_next(vec *v, turns *t, part *p, const val *next) {
+    leaf number = vec_bind_level(v, &t->other_numbers.at[0], p->level);
+    for (uint32_t j = 0; j < t->n_slots; j++) {
+        const slot *s = &t->slots[j];
+        uint32_t at = t->first_slot + j;
+        if (!s->stays) continue;
+        t->next[at] = t->state[at];
+        if (t->roots[s->leaf] == ROOT_SAME) continue;
+        if (!vec_stay_next(v, t, s, t->state[at], &next->at[s->leaf], &number, p->level, &t->next[at])) return false;
+    }
+    return true;
+}
+
 static bool turn_others(vec *v, turns *t, part *p) {
     val args[2], next;
     leaf *at;
@@ -477,7 +504,7 @@ static bool turn_others(vec *v, turns *t, part *p) {
     if (!vec_part_frame(v, t->node, p, t->for_body, &inside)) return false;
     if (!vec_lift_body(v, t->body, t->test ? &args[1] : args, inside, &next)) return false;
     if (!check_next(v, t, &args[1], &next)) return false;
-    return t->grown || store_all(v, t, &next, p->level, t->next, t->next + t->first_slot);
+    return t->grown || (store_all(v, t, &next, p->level, t->next, t->next + t->first_slot) && put_next(v, t, p, &next));
 }
 
 static bool in_part(vec *v, turns *t, const val *numbers, bool (*f)(vec *v, turns *t, part *p)) {
@@ -490,8 +517,8 @@ static bool in_part(vec *v, turns *t, const val *numbers, bool (*f)(vec *v, turn
 
 static bool make_turn(vec *v, turns *t) {
     if (!any_turns(v, t) || !tell_apart(v, t)) return false;
-    return in_part(v, t, &t->ended_numbers, collect) && in_part(v, t, &t->other_numbers, turn_others) &&
-           vec_copy_value(v, t->node, &t->ended_numbers.at[0], 0, &t->collected[0]) &&
+    return (!t->n_collected || in_part(v, t, &t->ended_numbers, collect)) &&
+           in_part(v, t, &t->other_numbers, turn_others) &&
            vec_copy_value(v, t->node, &t->other_numbers.at[0], 0, &t->next[t->numbers]);
 }
 
@@ -505,8 +532,8 @@ static bool make_turns(vec *v, turns *t) {
         t->counter =
             loom_lifted_value(v->l, (loom_lvalue){.dtype = LOOM_I64, .source = LOOM_LV_STATE, .op = LOOM_NONE});
     }
-    t->turning = scalar_extent(v, t->state[0]);
-    t->number = list_leaf(v, t->state[t->numbers], t->turning);
+    t->turning = vec_scalar_extent(v, t->state[0]);
+    t->number = vec_list_leaf(v, t->state[t->numbers], t->turning);
     bool ok = make_turn(v, t);
     vec_close_inner(v, m);
     return ok;
@@ -524,22 +551,25 @@ static loom_lvalue_id *sizes_at_end(vec *v, const turns *t) {
 }
 
 static void add_loop(vec *v, turns *t) {
-    uint32_t n = t->n_slots;
+    uint32_t n = t->n_collected ? t->n_collected + 1 : 0; /* numbers, then slots */
     op_axes none = {.n = 0};
     loom_lop op = vec_plain_op(v, t->node, LOOM_LO_LOOP, &none);
-    t->results = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)t->n_states + n + 1);
+    t->results = LOOM_NEW_ARRAY(v->scratch, loom_lvalue_id, (size_t)t->n_states + n);
     for (uint32_t s = 0; s < t->n_states; s++) t->results[s] = value_like(v, t, s, t->before, t->results, LOOM_LV_OP);
     loom_lvalue_id *sizes = sizes_at_end(v, t);
-    for (uint32_t i = 0; i <= n; i++) { /* numbers, then slots */
-        t->results[t->n_states + i] = value_like(v, t, t->numbers + i, t->before, sizes, LOOM_LV_OP);
+    if (n) t->results[t->n_states] = value_like(v, t, t->numbers, t->before, sizes, LOOM_LV_OP);
+    for (uint32_t j = 0; j < t->n_slots; j++) {
+        const slot *s = &t->slots[j];
+        if (s->stays) continue;
+        t->results[t->n_states + 1 + s->at] = value_like(v, t, t->first_slot + j, t->before, sizes, LOOM_LV_OP);
     }
-    op.n_results = t->n_states + n + 1;
+    op.n_results = t->n_states + n;
     op.results = t->results;
     op.n_states = t->n_states;
     op.initial = t->before;
     op.state = t->state;
     op.next = t->next;
-    op.n_collected = n + 1;
+    op.n_collected = n;
     op.collected = t->collected;
     op.counter = t->counter;
     op.test = t->go_on;
@@ -553,44 +583,61 @@ static void add_loop(vec *v, turns *t) {
 typedef struct return_to {
     turns *turns;
     part part;
-    leaf place;
-    val ends; /* over the elements in the order in which they ended */
+    leaf place, number; /* of the element among those that ended; of all */
+    val ends;           /* over the elements in the order in which they ended */
 } return_to;
 
 static bool slot_of_ends(vec *v, turns *t, part *p, uint32_t j, const extent *own, leaf *x) {
     const slot *s = &t->slots[j];
+    if (s->stays) return slot_unseen(t, j, x);
     loom_lvalue_id rows = !s->flat ? LOOM_NONE : s->changes ? t->results[s->sum] : t->before[s->rows];
-    return restore(v, t, s, t->results[t->n_states + 1 + j], rows, p->level, own, x);
+    return restore(v, t, s, t->results[t->n_states + 1 + s->at], rows, p->level, own, x);
 }
 
 static bool build_ends(vec *v, void *argument, val *result) {
     return_to *r = argument;
-    loom_lexpr_id place;
+    const turns *t = r->turns;
+    loom_lexpr_id place = LOOM_NONE, number = LOOM_NONE;
     leaf *at;
-    if (!vec_to_expr(v, &r->place, &place)) return false;
-    *result = vec_leaves_of(v, r->ends.n, &at);
-    for (uint32_t i = 0; i < r->ends.n; i++) {
-        const leaf *x = &r->turns->initial.at[i];
-        at[i] = vec_part_leaf(v, &r->part, &r->ends.at[i], place, IN_RANGE);
-        bool kept = true;
-        for (uint32_t k = 0; k < x->n_own; k++) kept = kept && !r->turns->changes[axis_at(i, k)];
-        if (kept) at[i].own = x->own;
+    if (t->n_collected && !vec_to_expr(v, &r->place, &place)) return false;
+    if (t->n_collected < t->n_slots && !vec_to_expr(v, &r->number, &number)) return false;
+    *result = vec_leaves_of(v, t->initial.n, &at);
+    for (uint32_t j = 0; j < t->n_slots; j++) {
+        const slot *s = &t->slots[j];
+        uint32_t i = s->leaf;
+        if (s->lengths) continue;
+        leaf whole = s->stays ? vec_stay_whole(s, t->results[t->first_slot + j]) : r->ends.at[i];
+        at[i] = s->stays ? vec_drop_own(v, &whole, (index_step){number, false, LOOM_NONE})
+                         : vec_part_leaf(v, &r->part, &whole, place, IN_RANGE);
+        if (!s->changes) at[i].own = t->initial.at[i].own;
     }
     return true;
 }
 
-static bool put_in_order(vec *v, turns *t, val *result) {
-    extent size = scalar_extent(v, t->before[0]);
+/* What was collected, and its places. */
+static bool order_ends(vec *v, turns *t, return_to *r) {
+    extent size = vec_scalar_extent(v, t->before[0]);
     leaf *at;
     val numbers = vec_leaves_of(v, 1, &at), places;
-    return_to r = {.turns = t};
-    at[0] = list_leaf(v, t->results[t->n_states], size);
+    at[0] = vec_list_leaf(v, t->results[t->n_states], size);
     if (!vec_lift_compaction(v, t->node, &numbers, size, size, &places)) return false;
-    if (!vec_points_scalar(v, t->node, &t->all, &places.at[0], &r.place)) return false;
-    if (!vec_part_enter(v, t->node, &t->all, &numbers, &r.part)) return false;
-    bool ok = state_in_part(v, t, &r.part, slot_of_ends, NULL, &r.ends);
-    vec_part_leave(v, &r.part);
-    return ok && vec_emit_compute(v, t->node, build_ends, &r, result);
+    if (!vec_points_scalar(v, t->node, &t->all, &places.at[0], &r->place)) return false;
+    if (!vec_part_enter(v, t->node, &t->all, &numbers, &r->part)) return false;
+    bool ok = state_in_part(v, t, &r->part, slot_of_ends, NULL, &r->ends);
+    vec_part_leave(v, &r->part);
+    return ok;
+}
+
+static bool put_in_order(vec *v, turns *t, val *result) {
+    return_to r = {.turns = t};
+    extent *all = LOOM_NEW(v->scratch, extent);
+    *all = t->all.all;
+    leaf numbers = vec_axis_leaf(all->axis, 0);
+    numbers.at = (source){FROM_OWN, IN_RANGE, 0};
+    numbers.n_own = 1;
+    numbers.own = all;
+    if (t->n_collected < t->n_slots && !vec_points_scalar(v, t->node, &t->all, &numbers, &r.number)) return false;
+    return (!t->n_collected || order_ends(v, t, &r)) && vec_emit_compute(v, t->node, build_ends, &r, result);
 }
 
 static bool same_shape(const vec *v, const leaf *a, const leaf *b, uint32_t k) {
@@ -633,6 +680,7 @@ bool vec_lift_turns(vec *v, frame *f, const loom_node *n, const val *initial, va
         t.test = loom_node_body(v->p, n, 0);
         t.for_test = vec_outer_values(v, t.test, f);
     }
+    t.roots = vec_state_roots(v, t.body, counted ? 1 : 0, initial->n);
     if (!take_shapes(v, &t) || !find_points(v, &t)) return false;
     mark m = vec_mark_here(v);
     do {

@@ -192,3 +192,31 @@ LOOM_TEST(control, turns_are_collected) {
     }
     loom_arena_destroy(arena);
 }
+
+/* What turns update is neither collected nor copied; what they make anew beside it is collected. */
+LOOM_TEST(control, updated_states_stay) {
+    static const struct {
+        const char *text;
+        int collected;
+    } cases[] = {
+        {"entry main (n: []i64) : [][]i64 = map (\\k -> loop r = [1, 2] for i < k do r with [i % 2] = i) n", 0},
+        {"entry main (n: []i64) : []([]i64, []i64) = map (\\k -> loop (r, s) = ([1, 2], [3, 4]) for i < k do (r with "
+         "[i % 2] "
+         "= s[0], scan (+) i s)) n",
+         2},
+        {"entry main (n: []i64) : []([]i64, []i64) = map (\\k -> loop (r, s) = ([1, 2], [3, 4]) for i < k do (s, r "
+         "with [i % "
+         "2] = i)) n",
+         3},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        loom_arena *arena;
+        weft_case c = {.name = "stay", .text = cases[k].text, .arguments = {"i64 5 = 2 0 3 1 2"}};
+        loom_lifted *l = weft_lifted(&c, &arena);
+        LOOM_CHECK_EQ_INT(weft_count(l, LOOM_LO_LOOP), 1);
+        for (loom_lop_id i = 0; i < l->n_ops; i++) {
+            if (l->ops[i].kind == LOOM_LO_LOOP) LOOM_CHECK_EQ_INT(l->ops[i].n_collected, cases[k].collected);
+        }
+        loom_arena_destroy(arena);
+    }
+}

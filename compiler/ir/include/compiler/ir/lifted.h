@@ -176,7 +176,10 @@ typedef struct loom_lop {
     uint32_t n_target_axes;
     const loom_axis_id *target_axes; /* axes of the target (r indexed ones first, after context axes) */
     uint32_t n_context;              /* leading axes of the index space that the target has too (segmented permute) */
-    bool distinct;    /* no two points go to the same place of the target: they need not be put in order */
+    bool distinct; /* no two points go to the same place of the target: they need not be put in order */
+    /* The same of points that differ along one of the first axes, where the others go one after the other. */
+    uint32_t n_apart;
+    bool covers;      /* rank 1, distinct: each point of the target is the place of one point */
     uint16_t builtin; /* combine is this primitive (commutative, known neutral), else LOOM_PRIM_COUNT */
     /* FFT */
     uint32_t fft_rank;
@@ -321,7 +324,8 @@ LOOM_MUST_USE loom_status *loom_lifted_check(const loom_lifted *l);
  *  - SEGMENTED: the list that has the axis begins with the axes of its lengths and nothing else; its offsets and total
  *    are those that OFFSETS makes of its lengths. No EXTENT names it: its length at a point is a load. The reduced axis
  *    of REDUCE and SCAN is not before a segmented one. Transformed and indexed axes are regular, but for a single one
- *    that is transformed, and the last one that a PERMUTE with context indexes.
+ *    that is transformed, the last one that a PERMUTE with context indexes, and those of a PERMUTE to values whose
+ *    points need not be put in order.
  *  - Site LOOM_NONE: cannot trap, or is known not to.
  *  - A PROVEN load with a site is in range under the conditions around it only: it may not be moved out from under its
  * IF or FOR. It raises nothing. Without a site it is in range at every point of the operation.
