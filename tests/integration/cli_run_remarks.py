@@ -100,8 +100,8 @@ NOTED = [  # name, program, the note where elements turn so often
   fold_seq (++) [] (map_seq (\\k -> [loop a = k for i < turns do a ^ (i + k)]) s)""",
      r"traversal 0: fold_seq \(p\.weft:2\): interpreted: an operator whose result may differ in shape.*"),
     ("a whole program", """entry main (turns: i64) (s: seq i64) : i64 =
-  chain_seq 0 (\\a x -> loop b = a for i < turns do b ^ (i + x)) s""",
-     r"interpreted by one worker: p\.weft:2: chain_seq: a stream that is folded in its order.*"),
+  sum (from_seq (group_seq 1 (\\_ -> [0]) s (\\k ys -> chain_seq k (\\a x -> loop b = a for i < turns do b ^ (i + x)) ys)))""",
+     r"interpreted by one worker: p\.weft:2: chain_seq: inside group_seq.*"),
     ("two stages", """entry main (turns: i64) (s: seq i64) : []i64 =
   let a = fold_seq (++) [] (map_seq (\\k -> [k]) s)
   in fold_seq (++) [] (map_seq (\\k -> [loop b = k + length a for i < turns do b ^ (i + k)]) s)""",

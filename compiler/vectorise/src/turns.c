@@ -607,7 +607,7 @@ static bool build_ends(vec *v, void *argument, val *result) {
         uint32_t i = s->leaf;
         if (s->lengths) continue;
         leaf whole = s->stays ? vec_stay_whole(s, t->results[t->first_slot + j]) : r->ends.at[i];
-        at[i] = s->stays ? vec_drop_own(v, &whole, (index_step){number, false, LOOM_NONE})
+        at[i] = s->stays ? vec_drop_own(v, &whole, (index_step){.at = number, .site = LOOM_NONE})
                          : vec_part_leaf(v, &r->part, &whole, place, IN_RANGE);
         if (!s->changes) at[i].own = t->initial.at[i].own;
     }

@@ -5,7 +5,7 @@
 -- output { [2i64, 0, 3] [true, false, true, false, false] [0i64, 2, 2] [10, 11, 30, 31, 32] }
 -- input { empty([0]i64) empty([0]i32) }
 -- output { empty([0]i64) empty([0]bool) empty([0]i64) empty([0]i32) }
--- input { [2i64, -1] [1, 2] } error: iota
+-- input { [2i64, -1] [1, 2] } error: array of -1 elements
 
 -- ==
 -- entry: beside
