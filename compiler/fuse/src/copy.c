@@ -246,6 +246,11 @@ static loom_lexpr_id copy_load(rewrite *r, const origin *s, loom_lexpr e, const 
     e.aux = r->alias[e.aux];
     uint32_t n = r->l->values[e.aux].n_axes;
     loom_lop_id maker = r->maker[e.aux];
+    loom_lexpr_id element = n == 1 ? fuse_own_number(r, e.aux, args[0]) : LOOM_NONE;
+    if (element != LOOM_NONE) {
+        r->changed = true;
+        return element;
+    }
     prove_load(r, s, &e, args);
     if (maker != LOOM_NONE && fuse_may_inline(r, e.aux, maker, args)) {
         if (e.mode != LOOM_LOAD_PROVEN) return inline_or(r, &e, args, maker);

@@ -47,7 +47,7 @@ loom_lexpr_id fuse_emit(rewrite *r, loom_lexpr e, const loom_lexpr_id *args, uin
 }
 
 scope fuse_open_scope(rewrite *r, bool params) {
-    scope s = {r->cells.count, r->inlined.count, r->n_facts, r->params, r->l->n_exprs};
+    scope s = {r->cells.count, r->inlined.count, r->n_facts, r->n_conditions, r->params, r->l->n_exprs};
     if (params) r->params = ++r->serial;
     return s;
 }
@@ -59,6 +59,7 @@ void fuse_close_scope(rewrite *r, scope s) {
     }
     r->inlined.count = s.n_inlined;
     r->n_facts = s.n_facts;
+    r->n_conditions = s.n_conditions;
     r->params = s.params;
 }
 

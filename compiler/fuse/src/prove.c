@@ -169,6 +169,10 @@ static loom_prim opposite(loom_prim prim) {
 
 void fuse_assume(rewrite *r, loom_lexpr_id condition, bool holds) {
     const loom_lexpr *e = &r->l->exprs[condition];
+    if (r->n_conditions < MAX_FACTS) {
+        r->conditions[r->n_conditions].expr = condition;
+        r->conditions[r->n_conditions++].holds = holds;
+    }
     if (e->kind != LOOM_LX_PRIM) return;
     loom_lexpr_id a = loom_lifted_arg(r->l, e, 0), b = e->n_args > 1 ? loom_lifted_arg(r->l, e, 1) : a;
     if (e->prim == (holds ? LOOM_PRIM_AND : LOOM_PRIM_OR)) {

@@ -90,6 +90,11 @@ typedef struct rewrite {
     uint32_t params, serial;
     form facts[MAX_FACTS];
     uint32_t n_facts;
+    struct {
+        loom_lexpr_id expr;
+        bool holds;
+    } conditions[MAX_FACTS]; /* around, as they are */
+    uint32_t n_conditions;
     loom_lsite_id condition_site;
     bool changed;
 } rewrite;
@@ -109,12 +114,17 @@ loom_lexpr fuse_blank_expr(loom_lexpr_kind kind, loom_dtype t);
 bool fuse_const_of(const rewrite *r, loom_lexpr_id e, loom_scalar *s);
 typedef struct scope {
     size_t n_cells, n_inlined;
-    uint32_t n_facts, params;
+    uint32_t n_facts, n_conditions, params;
     loom_lexpr_id first;
 } scope;
 scope fuse_open_scope(rewrite *r, bool params);
 void fuse_close_scope(rewrite *r, scope s);
 void fuse_undo_scope(rewrite *r, scope s, uint32_t n_args, uint32_t n_blocks); /* also takes back what was emitted */
+
+/* numbered.c */
+/* The element whose number the index is, where the value is that of a permute which numbers elements; else LOOM_NONE.
+ */
+loom_lexpr_id fuse_own_number(const rewrite *r, loom_lvalue_id value, loom_lexpr_id index);
 
 /* prove.c */
 bool fuse_linear(const rewrite *r, loom_lexpr_id e, int64_t factor, form *f);
