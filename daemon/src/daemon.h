@@ -163,7 +163,7 @@ typedef struct loom_task {
     loom_epoch epoch;
     loom_stretch stretch; /* FOLD */
     int64_t folded;
-    bool begins; /* FOLD: of a chain, with states that were handed over */
+    bool begins; /* FOLD: of a chain, with states that were handed over, or as its inputs are */
     double began;
     uint32_t output; /* MERGE, EMPTY */
     loom_piece *a, *b;

@@ -57,9 +57,8 @@ static loom_status *run(int argc, char **argv) {
          1e6},
         {"spill", 0, LOOM_OPT_WORD, &spill, "auto|always|never",
          "Of groups that do not all fit into memory: whether the stream is written to the store once, by batch of "
-         "groups, "
-         "or read again for each batch. auto: written where that is seen to take less time; always: however long it "
-         "takes, but for want of room. Default: auto.",
+         "groups, or read again for each batch. auto: written where that is seen to take less time; always: however "
+         "long it takes, but for want of room. Default: auto.",
          0, 0},
         {"insecure", 0, LOOM_OPT_FLAG, &o.insecure, NULL, "Allow tcp:// endpoints, to which anybody may connect.", 0,
          0},

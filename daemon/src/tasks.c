@@ -222,6 +222,8 @@ static void fold_failed(loom_task *task, const Wire__TaskDone *done) {
     loom_status *back = loom_ledger_give_back(stage->ledger, task->epoch, task->stretch);
     if (back) loom_log_status(LOOM_LOG_DEBUG, back);
     task->seat->next = -1;
+    /* What was fenced is folded again, by whoever has the right states; its errors will come again. */
+    if (!loom_ledger_is_current(stage->ledger, task->epoch)) return;
     if (done->status->code == LOOM_E_CANCELLED) return; /* a worker that is going: another one takes it */
     if (loom_stage_spills(stage)) {
         loom_spill_give_up(stage, done->status->message);

@@ -293,7 +293,8 @@ static LLVMValueRef state_phi(loom_fn *fn, LLVMValueRef initial, LLVMBasicBlockR
 /* Turns of a loop between two looks at whether anybody still wants its result: some tens of microseconds. */
 #define TURNS_BETWEEN_LOOKS 0x8000
 
-/* A loop whose turns nobody has counted may have no end: it leaves when it is told to. */
+/* A loop whose turns nobody has counted may have no end: it leaves when it is told to, or when an error was raised, in
+ * which case what the turns go on with is anything. */
 static void leave_if_stopped(loom_fn *fn, LLVMValueRef turn, LLVMBasicBlockRef end) {
     loom_gen *g = fn->g;
     LLVMBasicBlockRef look = loom_fn_block(fn, "look"), on = loom_fn_block(fn, "on");
@@ -303,7 +304,8 @@ static void leave_if_stopped(loom_fn *fn, LLVMValueRef turn, LLVMBasicBlockRef e
     LLVMPositionBuilderAtEnd(fn->b, look);
     LLVMValueRef stop = LLVMBuildLoad2(fn->b, g->i8, loom_fn_stop(fn), "");
     LLVMSetVolatile(stop, 1);
-    LLVMBuildCondBr(fn->b, LLVMBuildICmp(fn->b, LLVMIntEQ, stop, LLVMConstInt(g->i8, 0, 0), ""), on, end);
+    LLVMValueRef wanted = LLVMBuildICmp(fn->b, LLVMIntEQ, stop, LLVMConstInt(g->i8, 0, 0), "");
+    LLVMBuildCondBr(fn->b, LLVMBuildAnd(fn->b, wanted, loom_fn_is_right(fn), ""), on, end);
     LLVMPositionBuilderAtEnd(fn->b, on);
 }
 

@@ -489,14 +489,18 @@ void loom_fn_raise_if(loom_fn *fn, LLVMValueRef bad, loom_lsite_id site, LLVMVal
     LLVMPositionBuilderAtEnd(fn->b, on);
 }
 
-/* After a CHECK what follows may rely on it, so a kernel ends there if it was raised. */
-void loom_fn_end_if_raised(loom_fn *fn) {
+LLVMValueRef loom_fn_is_right(loom_fn *fn) {
     loom_gen *g = fn->g;
     LLVMValueRef address = LLVMBuildStructGEP2(fn->b, g->frame_type, fn->frame, FRAME_ERROR, "");
     LLVMValueRef error = LLVMBuildLoad2(fn->b, g->ptr, address, "");
     LLVMValueRef raised = LLVMBuildLoad2(fn->b, g->i32, LLVMBuildStructGEP2(fn->b, g->error_type, error, 2, ""), "");
+    return LLVMBuildICmp(fn->b, LLVMIntEQ, raised, LLVMConstInt(g->i32, 0, 0), "");
+}
+
+/* After a CHECK what follows may rely on it, so a kernel ends there if it was raised. */
+void loom_fn_end_if_raised(loom_fn *fn) {
     LLVMBasicBlockRef on = loom_fn_block(fn, "checked");
-    LLVMBuildCondBr(fn->b, LLVMBuildICmp(fn->b, LLVMIntEQ, raised, LLVMConstInt(g->i32, 0, 0), ""), on, fn->exit);
+    LLVMBuildCondBr(fn->b, loom_fn_is_right(fn), on, fn->exit);
     LLVMPositionBuilderAtEnd(fn->b, on);
 }
 

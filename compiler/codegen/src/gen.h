@@ -135,7 +135,8 @@ void loom_fn_close(loom_fn *fn);
 void loom_fn_note_expr(loom_fn *fn, loom_lexpr_id id);
 void loom_fn_note_place(loom_fn *fn, loom_lvalue_id value);
 void loom_fn_add_touched(const loom_fn *fn, bool *touched);
-LLVMValueRef loom_fn_param(const loom_fn *fn, uint32_t i);   /* 0: the frame */
+LLVMValueRef loom_fn_param(const loom_fn *fn, uint32_t i); /* 0: the frame */
+LLVMValueRef loom_fn_is_right(loom_fn *fn);                /* whether no error was raised by this thread */
 LLVMValueRef loom_fn_stop(loom_fn *fn); /* address of the byte that says that nobody wants the result */
 LLVMValueRef loom_fn_extent(loom_fn *fn, loom_axis_id axis); /* of a segmented one: the total */
 bool loom_gen_is_segmented(const loom_gen *g, loom_axis_id axis);

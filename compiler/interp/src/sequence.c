@@ -201,6 +201,25 @@ static loom_status *eval_splittable(evaluation *ev, const loom_node *n, slot *re
     return NULL;
 }
 
+/* ---- scan_seq ---- */
+
+/* The last value is what a fold of all elements gives, however they are cut. */
+static loom_status *eval_scan(evaluation *ev, loom_node_id id, slot *result) {
+    const loom_node *n = &ev->program->nodes[id];
+    const type_info *element = operand_type(ev, n, 1)->element;
+    int64_t length = operand(ev, n, 1).array->length;
+    slot split;
+    if (!ev->random || length == 0) return eval_mapping_op(ev, id, result);
+    LOOM_TRY(fold_split(ev, n, &split));
+    LOOM_TRY(eval_mapping_op(ev, id, result));
+    slot last = element_at(&ev->heap, element, result->array->leaves, length - 1);
+    LOOM_TRY(check_law(ev, n, element, last, split, "the result depends on how the stream is cut into chunks",
+                       "the operator must be associative, with its neutral element; `chain_seq` takes any step"));
+    slot_unref(&ev->heap, element, last);
+    slot_unref(&ev->heap, element, split);
+    return NULL;
+}
+
 /* ---- chain_seq ---- */
 
 /* The step is no operator: nothing is added up as a tree, and a turn begins where the one before has ended. */
@@ -379,8 +398,8 @@ loom_status *eval_sequence_op(evaluation *ev, loom_node_id id, slot *result) {
     case LOOM_OP_SEQ_SPILLED: *result = take_operand(ev, n, 0); return NULL;
     case LOOM_OP_SEQ_SPILL: *result = take_operand(ev, n, 1); return NULL;
     case LOOM_OP_SEQ_MAP:
-    case LOOM_OP_SEQ_FILTER:
-    case LOOM_OP_SEQ_SCAN: return eval_mapping_op(ev, id, result);
+    case LOOM_OP_SEQ_FILTER: return eval_mapping_op(ev, id, result);
+    case LOOM_OP_SEQ_SCAN: return eval_scan(ev, id, result);
     case LOOM_OP_SEQ_ENUMERATE: return eval_enumerate(ev, n, result);
     case LOOM_OP_SEQ_PERMUTE: return eval_permute_op(ev, id, result);
     case LOOM_OP_SEQ_FOLD:

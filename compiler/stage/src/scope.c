@@ -112,13 +112,16 @@ static bool prim_is_harmless(const loom_program *p, const loom_node *n) {
     return by && by->op == LOOM_OP_CONST && p->constants[by->aux].i > 0;
 }
 
+/* Elements of an array that is made whether it is needed or not. */
+#define FEW 65536
+
 bool loom_scope_is_harmless(const loom_program *p, const loom_node *n) {
     switch ((loom_op)n->op) {
     case LOOM_OP_PRIM: return prim_is_harmless(p, n);
     case LOOM_OP_MAP: return n->n_operands == 1;
     case LOOM_OP_REPLICATE: {
         const loom_node *count = &p->nodes[loom_operand(p, n, 0)];
-        return count->op == LOOM_OP_CONST && p->constants[count->aux].i >= 0;
+        return count->op == LOOM_OP_CONST && p->constants[count->aux].i >= 0 && p->constants[count->aux].i <= FEW;
     }
     case LOOM_OP_PARAM:
     case LOOM_OP_CONST:

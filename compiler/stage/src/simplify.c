@@ -10,8 +10,9 @@
  *   dim k (claim x .. n_k ..)         => n_k;   dim 0 x => length x;  dim (k+1) (replicate n x) => dim k x
  *   assert true v                     => v
  *   x ** 2 (integers, real floats)    => x * x: exact, and no call
- *   in a group: if c then .. fold_seq f ne ys .. else B => let x = fold_seq f ne ys in if c then .. x .. else B, of
- * folds and permutes that cannot fail (consumers of a group share one traversal, which no condition may stand around)
+ *   in a group: if c then .. fold_seq f ne ys .. else B
+ *     => let x = fold_seq f ne ys in if c then .. x .. else B: of folds and permutes that cannot fail; consumers of a
+ *     group share one traversal, which no condition may stand around
  *   two equal nodes without bodies in nested scopes => the outer one (not from within a closed body)
  * Worked example: `let g = 3 in replicate (g * 2) 0` ends as `replicate 6 0`.
  * Cost: linear in nodes after inlining, times the few rounds until nothing changes. A dead node that would have raised
@@ -322,11 +323,18 @@ static bool is_traversal(loom_op op) {
     return op == LOOM_OP_SEQ_MAP || op == LOOM_OP_SEQ_FOLD || op == LOOM_OP_SEQ_PERMUTE;
 }
 
+/* Each element goes to one place: of several, indices and values may differ in number. */
+static bool is_one_place(const loom_program *p, const loom_node *permute) {
+    const loom_type *places = &p->types[p->nodes[loom_operand(p, permute, 1)].type];
+    return p->types[places->element].kind != LOOM_T_ARRAY;
+}
+
 /* Node n of the branch may stand before the condition: nothing in it can fail, and all that it is made of does too. */
 static bool may_hoist(const rewriter *r, const loom_body *branch, loom_node_id n, const bool *before) {
     const loom_program *p = r->from;
     const loom_node *node = &p->nodes[n];
     if (!is_traversal((loom_op)node->op) && !loom_scope_is_harmless(p, node)) return false;
+    if (node->op == LOOM_OP_SEQ_PERMUTE && !is_one_place(p, node)) return false;
     loom_node_id *uses;
     uint32_t n_uses = loom_scope_uses(p, r->arena, n, &uses);
     for (uint32_t i = 0; i < n_uses; i++)

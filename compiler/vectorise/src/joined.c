@@ -4,10 +4,12 @@
  *     fold1 (++) xs                 ->  flatten xs
  *     scan (++) ne xs               ->  let all = ne ++ flatten xs
  *                                       in map (\k -> all[:length ne + k]) (scan (+) 0 (map length xs))
- *     scan_right (++) ne xs         ->  let all = flatten xs ++ ne in map (\k -> all[k:]) (scan_ex (+) 0 (map length
- * xs)) Where the operator puts something between the two, the same each time (\x y -> x ++ [0] ++ y), that stands
- * before each row of xs, or behind it. Each result is a part of one array, so it is a reference. Cost: the elements of
- * xs, once, and those of the result where they are stored.
+ *     scan_right (++) ne xs         ->  let all = flatten xs ++ ne
+ *                                       in map (\k -> all[k:]) (scan_ex (+) 0 (map length xs))
+ *
+ * Where the operator puts something between the two, the same each time (\x y -> x ++ [0] ++ y), that stands before
+ * each row of xs, or behind it. Each result is a part of one array, so it is a reference. Cost: the elements of xs,
+ * once, and those of the result where they are stored.
  *
  * Bodies are written behind those of the program, as in halves.c.
  */

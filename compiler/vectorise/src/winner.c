@@ -54,6 +54,9 @@ typedef struct winner {
     loom_node_id *state_of;
     key keys[MOST_KEYS];
     uint32_t n_keys, steps;
+    /* By node of the operator, once asked for: what was found before anything is written holds while it is. */
+    loom_node_id *wholes;
+    uint8_t *chosen;
     loom_node_id ne, xs; /* parameters of the body that is written */
 } winner;
 
@@ -189,16 +192,30 @@ static bool find_path(winner *w, loom_node_id id, path *x) {
 /* What a tuple is made of all fields of, and so on; the node itself where it is none. */
 static loom_node_id whole(winner *w, loom_node_id id) {
     path x;
-    return find_path(w, id, &x) && x.n == 0 ? x.root : id;
+    if (!in_op(w, id)) return id;
+    loom_node_id *known = &w->wholes[place(w, id)];
+    if (*known == LOOM_NONE) *known = find_path(w, id, &x) && x.n == 0 ? x.root : id;
+    return *known;
 }
+
+enum {
+    CHOSEN = 1,
+    NOT_CHOSEN
+};
 
 /* One of the operands, on whatever conditions. */
 static bool is_chosen(winner *w, loom_node_id id) {
     id = whole(w, id);
     if (is_operand(w, id)) return true;
-    const loom_node *n = node_of(w, id);
-    if (!in_op(w, id) || n->op != LOOM_OP_IF || ++w->steps > MOST_STEPS) return false;
-    return is_chosen(w, loom_node_body(w->p, n, 0)->result) && is_chosen(w, loom_node_body(w->p, n, 1)->result);
+    const loom_node n = *node_of(w, id);
+    if (!in_op(w, id) || n.op != LOOM_OP_IF) return false;
+    uint8_t *known = &w->chosen[place(w, id)];
+    if (!*known) {
+        bool both =
+            is_chosen(w, loom_node_body(w->p, &n, 0)->result) && is_chosen(w, loom_node_body(w->p, &n, 1)->result);
+        *known = both ? CHOSEN : NOT_CHOSEN;
+    }
+    return *known == CHOSEN;
 }
 
 /* ---- keys ---- */
@@ -616,6 +633,9 @@ bool vec_write_winner(loom_arena *scratch, loom_program *p, loom_node_id id, loo
     w.inner = LOOM_NEW_ARRAY(scratch, loom_body_id, size);
     w.key_of = LOOM_NEW_ARRAY(scratch, uint32_t, size);
     w.state_of = LOOM_NEW_ARRAY(scratch, loom_node_id, size);
+    w.chosen = LOOM_NEW_ARRAY(scratch, uint8_t, size);
+    w.wholes = LOOM_NEW_ARRAY(scratch, loom_node_id, size);
+    memset(w.wholes, 0xff, size * sizeof *w.wholes);
     find_inner(&w);
     find_sides(&w);
     if (!is_chosen(&w, w.op.result)) return false;

@@ -235,22 +235,38 @@ loom_status *loom_run_prepare(loom_run *run) {
     return NULL;
 }
 
-/* Joins what this chunk gave to what the block's earlier chunks gave. */
-static loom_status *take_pending(loom_run *run, loom_value **pending) {
+/* What the chunk gave. Nothing has changed where that fails for lack of memory. */
+static loom_status *take_outputs(loom_run *run, loom_value **made) {
     for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
-        if (run->outputs[j].in_place) continue;
-        loom_value *value;
-        LOOM_TRY(loom_run_take_output(run, j, &value));
-        loom_run_carry(run, j, value);
-        if (!pending[j]) {
-            pending[j] = value;
-            continue;
-        }
-        loom_value *earlier = pending[j];
-        pending[j] = NULL;
-        LOOM_TRY(loom_run_join(run, j, earlier, value, &pending[j]));
+        if (!run->outputs[j].in_place) LOOM_TRY(loom_run_take_output(run, j, &made[j]));
     }
     return NULL;
+}
+
+/* Joins what this chunk gave, which it takes, to what the block's earlier chunks gave. */
+static loom_status *join_outputs(loom_run *run, loom_value **made, loom_value **pending) {
+    for (uint32_t j = 0; j < run->stage->n_outputs; j++) {
+        loom_value *value = made[j], *earlier = pending[j];
+        if (run->outputs[j].in_place) continue;
+        made[j] = NULL;
+        loom_run_carry(run, j, value);
+        pending[j] = earlier ? NULL : value;
+        if (earlier) LOOM_TRY(loom_run_join(run, j, earlier, value, &pending[j]));
+    }
+    return NULL;
+}
+
+static loom_status *take_pending(loom_run *run, loom_value **pending) {
+    uint32_t n = run->stage->n_outputs;
+    loom_value **made = loom_xcalloc((size_t)n + 1, sizeof *made);
+    loom_status *status = take_outputs(run, made);
+    if (!status) {
+        status = join_outputs(run, made, pending);
+        run->half_joined = status != NULL;
+    }
+    for (uint32_t j = 0; j < n; j++) loom_value_unref(made[j]);
+    free(made);
+    return status;
 }
 
 /* A chunk to be run by whichever engine. */
@@ -304,7 +320,8 @@ static bool any_in_place(const loom_run *run) {
 
 /* Lengths that are computed are known when they have been: a chunk that was too long for memory may be tried again. */
 static bool is_too_long(const loom_run *run, const loom_status *status, int64_t n) {
-    return loom_status_code(status) == LOOM_E_MEMORY && n > 1 && !run->spoilt && !run->inputs_may_go;
+    return loom_status_code(status) == LOOM_E_MEMORY && n > 1 && !run->spoilt && !run->half_joined &&
+           !run->inputs_may_go;
 }
 
 loom_status *loom_run_compiled(loom_run *run, loom_value *const *streams, int64_t count, int64_t first,
@@ -312,6 +329,7 @@ loom_status *loom_run_compiled(loom_run *run, loom_value *const *streams, int64_
     LOOM_TRY(loom_run_prepare(run));
     LOOM_TRY(loom_run_bind_accumulators(run));
     int64_t length = count, from = 0;
+    run->half_joined = false;
     do {
         int64_t left = count - from;
         loom_status *status = NULL;

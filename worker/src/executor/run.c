@@ -161,8 +161,9 @@ loom_status *loom_run_move_inputs(loom_run *run, loom_value *const *inputs) {
     if (!inputs) return NULL;
     for (uint32_t i = 0; i < run->stage->n_inputs; i++) {
         loom_value *before = run->inputs[i];
-        if (!is_carried_on(run, i)) run->inputs[i] = loom_value_ref(inputs[i]);
-        if (run->inputs[i] != before) loom_value_unref(before);
+        if (is_carried_on(run, i)) continue;
+        run->inputs[i] = loom_value_ref(inputs[i]);
+        loom_value_unref(before);
     }
     move_initial(run, inputs);
     return run->engine ? loom_run_bind_moved(run) : NULL;

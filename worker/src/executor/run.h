@@ -52,6 +52,7 @@ struct loom_run {
     loom_value **empties; /* by output: what a stream without blocks gives, once it was asked for; NULL */
     loom_pieces blocks;   /* maximal runs of blocks folded; no values */
     bool spoilt;
+    bool half_joined; /* of the present block some outputs have a chunk that others lack: it cannot be tried again */
     loom_run_time interpreted; /* time of interpreted functions */
     uint64_t peak;             /* see loom_run_peak */
 };

@@ -609,8 +609,8 @@
       "entry main : [][]i64 = transpose (map (\\i -> iota i) (1...3))\n", \
       "entry main : [][]i64 = transpose (map (\\_ -> iota 3) (1...3))\n") \
     X(RUN_LAW, 1018, RUNTIME, "two ways of a program that give different results", \
-      "`gridloom test` and `eval --laws` cut streams at random and compare: the operator of `fold_seq` must be associative with " \
-      "its neutral element, and the step and merge of `reduce_seq` keep their laws (docs/language.md). Workers " \
+      "`gridloom test` and `eval --laws` cut streams at random and compare: the operator of `fold_seq` and `scan_seq` must be associative " \
+      "with its neutral element, and the step and merge of `reduce_seq` keep their laws (docs/language.md). Workers " \
       "cut streams as it suits them, so such a program would give other results from run to run. They also call the lifted " \
       "versions of functions, which must give for each row what the function gives.", \
       "entry main : f64 = fold_seq (-) 0 (rows (map f64 (1...9)))\n", \
