@@ -183,8 +183,8 @@ SAME(claims,
      "(transpose b)) a",
      "f64 3x70", "f64 70x3")
 FAILS(no_constant_is_there, "entry main (a: []f64) : f64 = let z : []f64 = [] in z[0]", "f64 3")
-FAILS(no_constant_is_there_if,
-      "entry main (a: []f64) : f64 = let z : []f64 = [] in (if length a > 2 then z[0] else 0)", "f64 3")
+FAILS(no_constant_is_there_if, "entry main (a: []f64) : f64 = let z : []f64 = [] in (if length a > 2 then z[0] else 0)",
+      "f64 3")
 FAILS(no_constant_is_there_to_add, "entry main (a: []f64) : f64 = a[0] + (replicate 2 7)[i64 (length a)]", "f64 3")
 FAILS(claim_fails, "entry main [n] (a: [n]f64) (b: [n]f64) : []f64 = a ++ b", "f64 3", "f64 4")
 FAILS(claim_fails_large, "entry main [n] (a: [n]f64) (b: [n]f64) : []f64 = a ++ b", "f64 73", "f64 84")

@@ -91,7 +91,8 @@ typedef struct loom_kernel_frame {
     const loom_kernel_runtime *runtime;
     void *executor;         /* opaque to kernels */
     loom_kernel_work *work; /* of this thread; code that counts adds to it at the end of a call */
-    /* Not 0: what the call computes is not wanted any more, and a loop that may have no end leaves. Other threads write. */
+    /* Not 0: what the call computes is not wanted any more, and a loop that may have no end leaves. Other threads
+     * write. */
     const volatile unsigned char *stop;
 } loom_kernel_frame;
 
