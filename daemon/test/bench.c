@@ -98,7 +98,14 @@ loom_worker *bench_hello(bench *b, uint64_t instance) {
     return w;
 }
 
-static bench *create(loom_stage_kind kind, bool reader) {
+static void chain(bench *b) {
+    b->outputs[0].kind = LOOM_OUT_CHAIN;
+    b->graph_stages[0].n_carried = 1;
+    b->graph_stages[0].carried = b->carried;
+    b->d.options.handover = 1e-9;
+}
+
+static bench *create(loom_stage_kind kind, bool reader, bool chained) {
     bench *b = loom_xcalloc(1, sizeof *b);
     loom_daemon *d = &b->d;
     b->folder = loom_xstrdup("/tmp/loom-bench-XXXXXX");
@@ -112,6 +119,7 @@ static bench *create(loom_stage_kind kind, bool reader) {
     loom_list_add(&d->clients, &b->client);
     for (uint64_t i = 0; i < 2; i++) b->workers[i] = bench_hello(b, i + 1);
     describe(b, kind, reader);
+    if (chained) chain(b);
     make_job(b);
     loom_job_advance(b->job);
     loom_schedule(d);
@@ -119,11 +127,15 @@ static bench *create(loom_stage_kind kind, bool reader) {
 }
 
 bench *bench_create(loom_stage_kind kind) {
-    return create(kind, false);
+    return create(kind, false, false);
 }
 
 bench *bench_create_with_reader(loom_stage_kind kind) {
-    return create(kind, true);
+    return create(kind, true, false);
+}
+
+bench *bench_create_chained(void) {
+    return create(LOOM_STAGE_TRAVERSAL, false, true);
 }
 
 void bench_destroy(bench *b) {

@@ -25,6 +25,7 @@ typedef struct bench {
     loom_graph_slot slots[4];
     loom_graph_stage graph_stages[2];
     loom_graph_output outputs[2], read_output;
+    loom_graph_carried carried[1];
     uint32_t traversed[1], read[1];
     uint64_t files_made;
 } bench;
@@ -33,6 +34,8 @@ typedef struct bench {
 bench *bench_create(loom_stage_kind kind);
 /* The same, and a stage of the other kind, which reads output 0: its own is the result. */
 bench *bench_create_with_reader(loom_stage_kind kind);
+/* Of a traversal that carries output 0, with output 1 beside it; workers hand over after each lease. */
+bench *bench_create_chained(void);
 void bench_destroy(bench *b);
 loom_worker *bench_hello(bench *b, uint64_t instance); /* also anew, under the same identity */
 size_t bench_files(const bench *b);                    /* in all spool folders */
