@@ -130,6 +130,97 @@ LOOM_TEST(interpret, traversal_with_a_constant_field) {
     loom_arena_destroy(arena);
 }
 
+/* ---- states that go from chunk to chunk ---- */
+
+/* chunk(state, first, xs) = state + sum (map (\x -> 12 / x) xs) */
+static loom_program *chained_program(loom_arena *arena) {
+    loom_program *p = loom_program_create(arena);
+    loom_type_id i64 = loom_type_scalar(p, LOOM_I64), i64s = loom_type_array(p, i64);
+    loom_body_id chunk = loom_build_open(p, 3, (loom_type_id[]){i64, i64, i64s}, nowhere);
+    loom_node_id xs = loom_build_param(p, chunk, 2);
+    loom_body_id each = loom_build_open(p, 1, &i64, nowhere);
+    loom_build_close(p, each,
+                     prim2(p, LOOM_PRIM_FLOORDIV, i64, loom_build_i64(p, 12, nowhere), loom_build_param(p, each, 0)));
+    loom_node_id parts = loom_build_node(p, LOOM_OP_MAP, 0, i64s, &xs, 1, &each, 1, 0, nowhere);
+    loom_node_id operands[2] = {loom_build_param(p, chunk, 0), parts};
+    loom_body_id add = add_body(p, i64);
+    loom_node_id sum = loom_build_node(p, LOOM_OP_FOLD, 0, i64, operands, 2, &add, 1, 0, nowhere);
+    loom_type_id one = loom_type_tuple(p, 1, &i64, NULL);
+    loom_build_close(p, chunk, loom_build_node(p, LOOM_OP_TUPLE, 0, one, &sum, 1, NULL, 0, 0, nowhere));
+    loom_build_function(p, "chunk", chunk, false, (const char *const[]){"state", "first", "xs"});
+    return p;
+}
+
+static loom_status *fold_two(loom_run *run, int64_t block, int64_t x, int64_t y) {
+    loom_value *column = column_of("", LOOM_I64, 2, (int64_t[]){x, y});
+    loom_status *status = loom_run_fold(run, &column, block, 1, 2 * block);
+    loom_value_unref(column);
+    return status;
+}
+
+static int64_t state_in(const loom_delta *delta) {
+    LOOM_CHECK_EQ_INT(delta->n_parts, 1);
+    return *(int64_t *)delta->parts[0].outputs[0]->leaves[0].data;
+}
+
+LOOM_TEST(interpret, a_state_goes_from_block_to_block) {
+    loom_arena *arena = loom_arena_create(0);
+    loom_graph_leaf scalar = {"", LOOM_I64, 0}, array = {"", LOOM_I64, 1};
+    loom_graph_slot slots[] = {{"start", false, 1, &scalar}, {"xs", true, 1, &array}, {"last", false, 1, &scalar}};
+    loom_graph_output output = {LOOM_OUT_CHAIN, LOOM_ORDER_ADJACENT, 2, LOOM_NONE_FUNCTION};
+    loom_graph_carried carried = {0, 0};
+    loom_graph_stage stage = {.kind = LOOM_STAGE_TRAVERSAL,
+                              .n_inputs = 1,
+                              .inputs = (uint32_t[]){0},
+                              .n_streams = 1,
+                              .streams = (uint32_t[]){1},
+                              .n_outputs = 1,
+                              .outputs = &output,
+                              .n_carried = 1,
+                              .carried = &carried};
+    loom_graph graph = {.n_params = 2, .n_slots = 3, .slots = slots, .n_stages = 1, .stages = &stage, .result = 2};
+    loom_executor *executor = executor_of(1, 64 << 20);
+    int64_t start = 1000, other = 5;
+    double wrong = 5;
+    loom_value *input = value_of("", LOOM_I64, 0, NULL, &start), *state = value_of("", LOOM_I64, 0, NULL, &other);
+    loom_value *mistyped = value_of("", LOOM_F64, 0, NULL, &wrong);
+    loom_run *run;
+    loom_delta *delta;
+    LOOM_OK(create(executor, chained_program(arena), &graph, &input, NULL, 0, &run));
+    LOOM_OK(fold_two(run, 0, 1, 2));                     /* 1018 */
+    LOOM_FAILS(fold_two(run, 2, 1, 1), LOOM_E_INTERNAL); /* not the next one */
+    LOOM_FAILS(fold_two(run, 1, 3, 0), LOOM_E_RUNTIME);  /* what it began with stays */
+    LOOM_OK(fold_two(run, 1, 3, 4));                     /* 1025 */
+    LOOM_OK(loom_run_take_delta(run, &delta));
+    LOOM_CHECK_EQ_INT(state_in(delta), 1025);
+    LOOM_CHECK_EQ_INT(delta->parts[0].n_blocks, 2);
+    loom_delta_destroy(delta);
+    LOOM_OK(loom_run_move_inputs(run, &input)); /* the state is its own by now */
+    LOOM_OK(fold_two(run, 2, 6, 6));            /* 1029: goes on after a delta */
+    LOOM_OK(loom_run_take_delta(run, &delta));
+    LOOM_CHECK_EQ_INT(state_in(delta), 1029);
+    loom_delta_destroy(delta);
+    loom_run_drop(run);
+    LOOM_FAILS(fold_two(run, 3, 1, 1), LOOM_E_INTERNAL);
+    LOOM_FAILS(loom_run_begin(run, 7, &mistyped), LOOM_E_PROTOCOL);
+    LOOM_OK(loom_run_begin(run, 7, &state));
+    LOOM_OK(fold_two(run, 7, 12, 12));
+    LOOM_OK(loom_run_take_delta(run, &delta));
+    LOOM_CHECK_EQ_INT(state_in(delta), 7);
+    loom_delta_destroy(delta);
+    LOOM_OK(loom_run_begin(run, 0, NULL)); /* as at first */
+    LOOM_OK(fold_two(run, 0, 12, 12));
+    LOOM_OK(loom_run_take_delta(run, &delta));
+    LOOM_CHECK_EQ_INT(state_in(delta), 1002);
+    loom_delta_destroy(delta);
+    loom_run_destroy(run);
+    LOOM_CHECK_EQ_INT(input->references, 1);
+    LOOM_CHECK_EQ_INT(state->references, 1);
+    loom_value_unref(input), loom_value_unref(state), loom_value_unref(mistyped);
+    loom_executor_destroy(executor);
+    loom_arena_destroy(arena);
+}
+
 /* ---- a whole program that pulls its stream ---- */
 
 static loom_status *three_blocks(void *context, int64_t block, loom_value **streams, bool *end) {
