@@ -38,7 +38,7 @@ entry main [n] (s: seq ([n]f64)) (k: i64) : f64 =
   fold_seq (+) 0 (map_seq dear s) + fold_seq (+) 0 (map_seq cheap s) + f64.i64 k
 """)
 with open(os.path.join(TMP, "whole (1).weft"), "w") as f:
-    f.write("entry main (s: seq f64) : f64 =\n  let sums = scan_seq (+) 0 s\n  in fold_seq max 0 sums\n")
+    f.write("entry main (s: seq f64) : f64 =\n  let sums = group_seq 1 (\\_ -> [0]) s (\\_k ys -> chain_seq 0 (+) ys)\n  in fold_seq max 0 sums\n")
 np.save(os.path.join(TMP, "s.npy"), np.random.default_rng(1).random((N, 8)))
 np.save(os.path.join(TMP, "x.npy"), np.arange(5.0))
 ARGUMENTS = ["p.weft", "--stream", "s=s.npy", "--arg", "k=1", "--threads", "1", "--quiet"]

@@ -72,6 +72,7 @@ static bool is_assumed(const rewrite *r, unifier *u, loom_lexpr_id condition, bo
 
 loom_lexpr_id fuse_own_number(const rewrite *r, loom_lvalue_id value, loom_lexpr_id index) {
     loom_lop_id maker = r->l->values[value].op;
+    if (r->l->force & LOOM_FORCE_SPLIT) return LOOM_NONE; /* or nothing would be left of what is asked for */
     if (maker == LOOM_NONE || maker >= r->l->n_ops || !numbers_points(r, &r->l->ops[maker])) return LOOM_NONE;
     const loom_lexpr *place = &r->l->exprs[r->l->blocks[r->l->ops[maker].body].results[0]];
     if (place->kind != LOOM_LX_PRIM || place->prim != LOOM_PRIM_SELECT) return LOOM_NONE;

@@ -315,15 +315,12 @@ static bool spread_extent(vec *v, const loom_node *n, const leaf *x, extent *e) 
 }
 
 bool vec_as_extent(vec *v, const loom_node *n, const leaf *x, extent *e) {
-    int64_t c;
+    int64_t c = -1;
     val checked;
     assert(x->n_own == 0);
     *e = (extent){.axis = LOOM_NONE, .expr = LOOM_NONE};
     /* A negative one is an error where it is reached, which may be nowhere. */
-    if (vec_is_int(x, &c) || (x->known && x->imm.i <= vec_most_constant(v)))
-        c = x->imm.i;
-    else
-        c = -1;
+    if (!vec_is_int(x, &c) && x->known && x->imm.i <= vec_most_constant(v)) c = x->imm.i;
     if (c >= 0) {
         e->axis = loom_lifted_const_axis(v->l, c);
         return true;
