@@ -147,6 +147,18 @@ entry queued (n: i64) : (i64, []bool) =
       in if seen[a] then (if seen[b] then (tail q, s + x, seen) else (tail q ++ [b], s + x, seen with [b] = true))
          else (tail q ++ [a], s + x, seen with [a] = true)
   in (s, seen)
+entry queued_thrice (n: i64) : (i64, []bool) =
+  let (_, s, seen) =
+    loop (q, s, seen) = ([0], 0, replicate n false with [0] = true) while length q > 0 do
+      let x = q[0]
+      let (a, b, c) = ((x * 3 + 1) % n, (x * 5 + 2) % n, (x * 7 + 3) % n)
+      let q = tail q
+      let (q, seen) = if seen[a] then (q, seen) else (q ++ [a], seen with [a] = true)
+      let (q, seen) = if seen[b] then (q, seen) else (q ++ [b], seen with [b] = true)
+      let (q, seen) = if seen[c] then (q, seen) else (q ++ [c], seen with [c] = true)
+      in (q, s + x, seen)
+  in (s, seen)
+entry queued_in_map (ns: []i64) : []i64 = map (\\n -> (queued n).0) ns
 -- The same inside of a map, where elements differ in the number of turns: m is how long rows are at least.
 entry apart (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 = map2 (\\xs n -> loop ys = xs for i < n do ys with [i % m] = i) xss ns
 entry apart_while (xss: [][]i64) (ns: []i64) (m: i64) : [][]i64 =
@@ -231,6 +243,8 @@ def loops():
         compare(PROGRAM, "cut_in_two", {"xs": xs}, ("0", "1"))
         compare(PROGRAM, "queue", {"n": n})
         compare(PROGRAM, "queued", {"n": n}, ("0", "1"))
+        compare(PROGRAM, "queued_thrice", {"n": n}, ("0", "1"))
+        compare(PROGRAM, "queued_in_map", {"ns": np.array([n, 5, n // 3, 40])})
     # A turn that changes one element does not touch the others.
     for entry in ("changed", "changed_at_times", "changed_by_itself", "diagonal", "rows_in_turn", "counted"):
         compare(PROGRAM, entry, {"n": 500})
