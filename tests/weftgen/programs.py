@@ -186,7 +186,8 @@ class Maker:
         self.rows["s0"] = r.choice([0, 1, 2, 7, 20, 20, 100, 1000])
         self.pool = [("s0", t, True, 0)]
         found = self.group(forever=True)
-        if not found:
+        if not found:  # another one, from the beginning
+            self.streams, self.defs, self.lets, self.lifted, g.defs, g.sized = {}, [], [], [], [], []
             return self.array_program()
         made = Program(self.params, self.streams, self.defs, self.lets, [found[0]], self.sizes())
         made.ranges, made.rising = {"s0.x": (r.choice([0, 0, -2]), r.choice([3, 10, 40]))}, ["s0.x"]
