@@ -50,8 +50,8 @@ static bool is_minus_one(const rewrite *r, loom_lexpr_id e) {
 /* A permute of the numbers of its points: into lists of those chosen, each once, the later value in place of the
  * earlier. */
 static bool numbers_points(const rewrite *r, const loom_lop *op) {
-    if (op->kind != LOOM_LO_PERMUTE || !op->distinct || op->n_axes != 1 || op->rank != 1 || op->n_context ||
-        op->n_results != 1 || op->output != LOOM_NONE)
+    if (op->kind != LOOM_LO_PERMUTE || !op->distinct || !op->covers || op->n_axes != 1 || op->rank != 1 ||
+        op->n_context || op->n_results != 1 || op->output != LOOM_NONE)
         return false;
     const loom_lblock *body = &r->l->blocks[op->body], *combine = &r->l->blocks[op->combine];
     if (body->n_results != 2 || r->l->exprs[body->results[1]].kind != LOOM_LX_AXIS) return false;
