@@ -28,6 +28,9 @@ STRIPS = """entry main [n] (s: seq ([n]c128)) (k: [8]c128) : []f64 =
 CHOSEN = """entry main (a: [][]f64) (at: []i64) : [](f64, f64) =
   let rows = map (\\i -> a[i % length a]) at
   in map (\\r -> (sum r, maximum r)) rows"""
+# The first thing that is made has an extent that is a number of the input.
+GIVEN = """entry main [m] [n] (ns: [n]i64) (ms: [m]i64) (h: i64) : [][]c128 =
+  if n == 0 then replicate m (replicate h (complex 1f64 0f64)) else (replicate n (replicate m (replicate h (complex 1f64 0f64))))[sum (iota n) % n]"""
 
 # choice, program, what only the forced plan has, what only the other one has; of `explain --stage schedule --size 6`
 EFFECTS = [
@@ -72,7 +75,9 @@ def inputs(program):
         made = {"s": r.normal(0, 1, (37, 6)) + 1j, "k": r.normal(0, 1, 8) + 1j}
     if program == CHOSEN:
         made = {"a": r.normal(0, 1, (5, 6)), "at": r.integers(0, 50, 30)}
-    words = []
+    if program == GIVEN:
+        made = {"ns": np.array([1, 1, 1]), "ms": np.zeros(8, np.int64)}
+    words = ["--arg", "h=9"] if program == GIVEN else []
     for name, v in made.items():
         np.save(os.path.join(TMP, name + ".npy"), v)
         words += ["--stream" if name == "s" else "--arg", "%s=%s.npy" % (name, name)]
@@ -83,7 +88,7 @@ def same_results(farm):
     every = ["%s=%s" % (k, v) for k, values in farm.choices().items() for v in values]
     if len(every) < 9:
         failed.append("help names %s" % every)
-    for program in (ROWS, BRANCHES, TURNS, STRIPS, CHOSEN):
+    for program in (ROWS, BRANCHES, TURNS, STRIPS, CHOSEN, GIVEN):
         write(program)
         words = inputs(program)
         parts = 2 if program in (ROWS, CHOSEN) else 1

@@ -417,6 +417,7 @@ static loom_status *run_actions(loom_engine *engine, uint32_t from, uint32_t to,
 loom_status *loom_engine_run(loom_engine *engine, uint32_t from, uint32_t to) {
     bool left = false;
     engine->raised_element = -1;
+    read_scalar_extents(engine); /* of inputs, and of states that another chunk has made */
     loom_status *status = run_actions(engine, from, to, 0, &left);
     /* An error of the program explains any other failure: it is named instead. */
     loom_status *raised = loom_engine_raised(engine);
