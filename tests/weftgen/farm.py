@@ -87,8 +87,8 @@ class Farm:
 
 
 def difference(want, got, tolerance, loose=False):
-    """None, or how the arrays differ: integers exactly, floats to a part of the largest magnitude; `loose`: or
-    anything where some are not finite."""
+    """None, or how the arrays differ: integers exactly, floats to a part of the largest magnitude; `loose`, of what transforms
+    give: or of 1, as what is left where numbers of that size cancel is anything, and anything where some are not finite."""
     if want.shape != got.shape or want.dtype != got.dtype:
         return "shape or type %s %s, expected %s %s" % (got.shape, got.dtype, want.shape, want.dtype)
     if want.dtype.kind in "iub":
@@ -106,7 +106,7 @@ def difference(want, got, tolerance, loose=False):
     if not ok.any():
         return None
     w, g = want[ok].astype(float), got[ok].astype(float)
-    scale = max(1e-300, np.abs(w).max())
+    scale = max(1.0 if loose else 1e-300, np.abs(w).max())
     err = np.abs(w / scale - g / scale).max()
     return None if err <= tolerance else "off by %.3g of the largest: %s, expected %s" % ((err,) + first_difference(want, got))
 
