@@ -34,7 +34,7 @@ PATTERNS = {
     "loop over an array": r"for \w+ in ", "while in a tuple": r"loop \(\w+, \w+\) = ", "turns that change few elements": r"loop \(p\d+, q\d+\) = ", "updates in turns that differ": r"(for|while) iu\d+ < ", "updates of rows that differ in length": r"loop \(?u\d+", "updates of an update": r"\(\([pqau]\d+ with \[", "state that grows": r"loop (a|q|p)\d+ = .* do (\(.* \+\+|\w+ \+\+|\(if )",
     "rows of columns": r"rows \(transpose", "rows of elements": r"rows \(flatten", "rows of all": r"rows \[", "consumer in a branch": r"then \(\w+_seq",
     "consumer in a loop": r"do \((fold|permute)_seq", "affine operator": r"b \* c \+ d", "operator of rows": r"\(zip_with \((zip_with|\(|[+*&|^]|\\a)",
-    "two dimensions of keys": r"generate 2 \(\\j", "foreign": r"foreign def", "groups for ever": r"group_seq forever", "sized def": r"def z0 \[a\]",
+    "two dimensions of keys": r"generate 2 \(\\j", "foreign": r"foreign def", "groups for ever": r"group_seq forever", "sized def": r"def z0 \[za\]",
     "call of a sized def": r"\(z0 ", "elements of collected lists": r"rows \(flatten t\d",
     "fold that chooses a row": r"fold1? \(\\\w+ \w+ -> (if|let n)", "fold that chooses a record": r"fold \(\\\(k\d+, x\d+\)", "scan that chooses a row": r"scan\w* \(\\a\d+ b\d+ -> (if|let n)",
     "state that loses elements": r"loop (\(q\d+, \w+(, p)?\)|q\d+) = .* do (\(*(if .*)?)*(tail|init|drop|take|q\d+\[)",

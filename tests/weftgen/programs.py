@@ -101,11 +101,11 @@ class Maker:
         """Of two arrays, whose lengths have names; the result is as long as the first."""
         g, r = self.gen, self.r
         types, t = [g.some_scalar(), g.some_scalar()], g.some_scalar()
-        env = {"v0": (A("a", types[0]), True), "v1": (A("b", types[1]), True), "a": (I64, True), "b": (I64, True)}
-        dims, g.dims, g.budget = g.dims, ["a", "b"], 15
-        body = g.expr(A("a", t), Ctx(env, r.randint(1, 3), exact=True))
+        env = {"v0": (A("za", types[0]), True), "v1": (A("zb", types[1]), True), "za": (I64, True), "zb": (I64, True)}
+        dims, g.dims, g.budget = g.dims, ["za", "zb"], 15  # not those that operators name
+        body = g.expr(A("za", t), Ctx(env, r.randint(1, 3), exact=True))
         g.dims = dims
-        self.defs.append(("%s [a][b] (v0: [a]%s) (v1: [b]%s) : [a]%s" % (name, types[0].text, types[1].text, t.text), body))
+        self.defs.append(("%s [za][zb] (v0: [za]%s) (v1: [zb]%s) : [za]%s" % (name, types[0].text, types[1].text, t.text), body))
         g.sized.append((name, types, t))
 
     def expr(self, t, depth=None, exact=False, budget=40, **bound):
