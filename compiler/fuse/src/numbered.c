@@ -26,7 +26,7 @@ static bool unify(unifier *u, loom_lexpr_id made, loom_lexpr_id here, uint32_t d
     }
     if (depth == 0 || a->kind != b->kind || a->dtype != b->dtype || a->n_args != b->n_args) return false;
     switch ((loom_lexpr_kind)a->kind) {
-    case LOOM_LX_CONST: return memcmp(&a->imm, &b->imm, sizeof a->imm) == 0;
+    case LOOM_LX_CONST: return loom_lifted_same_scalar(a->dtype, &a->imm, &b->imm);
     case LOOM_LX_EXTENT: return a->aux == b->aux;
     case LOOM_LX_LOAD:
         if (a->aux != b->aux || a->mode != LOOM_LOAD_PROVEN || b->mode != LOOM_LOAD_PROVEN) return false;

@@ -79,7 +79,7 @@ static loom_node_id field(const winner *w, loom_node_id tuple, uint32_t i) {
     return write(w, LOOM_OP_PROJECT, type, 1, &tuple, i);
 }
 
-static loom_body_id open(const winner *w, uint32_t n, const loom_type_id *types) {
+static loom_body_id open_body(const winner *w, uint32_t n, const loom_type_id *types) {
     return loom_build_open(w->p, n, types, w->fold.span);
 }
 
@@ -302,7 +302,7 @@ static bool same_kind(const winner *w, const loom_node *x, const loom_node *y) {
     if (x->op != y->op || x->prim != y->prim || x->type != y->type || x->n_operands != y->n_operands) return false;
     if (x->n_bodies != y->n_bodies) return false;
     if (x->op != LOOM_OP_CONST) return x->aux == y->aux;
-    return memcmp(&w->p->constants[x->aux], &w->p->constants[y->aux], sizeof *w->p->constants) == 0;
+    return loom_lifted_same_scalar(w->p->types[x->type].dtype, &w->p->constants[x->aux], &w->p->constants[y->aux]);
 }
 
 static bool same_body(winner *w, const loom_body *a, const loom_body *b) {
@@ -450,9 +450,9 @@ static loom_node_id state_of(winner *w, loom_node_id x, loom_node_id index, int6
     for (uint32_t k = 0; k < w->n_keys; k++) fails = fails || w->keys[k].fails;
     if (!fails || more_than < 0) return state_with(w, x, index);
     loom_node_id some = compared(w, LOOM_PRIM_GT, length, more_than);
-    bodies[0] = open(w, 0, NULL);
+    bodies[0] = open_body(w, 0, NULL);
     loom_build_close(w->p, bodies[0], state_with(w, x, index));
-    bodies[1] = open(w, 0, NULL);
+    bodies[1] = open_body(w, 0, NULL);
     loom_build_close(w->p, bodies[1], state_without(w, index));
     return either(w, w->state, some, bodies);
 }
@@ -467,9 +467,9 @@ static loom_node_id looked_up(const winner *w, loom_node_id i, bool neutral) {
     loom_body_id bodies[2];
     if (!neutral) return element_at(w, i);
     loom_node_id none = compared(w, LOOM_PRIM_LT, i, 0);
-    bodies[0] = open(w, 0, NULL);
+    bodies[0] = open_body(w, 0, NULL);
     loom_build_close(w->p, bodies[0], w->ne);
-    bodies[1] = open(w, 0, NULL);
+    bodies[1] = open_body(w, 0, NULL);
     loom_build_close(w->p, bodies[1], element_at(w, i));
     return either(w, w->element, none, bodies);
 }
@@ -503,7 +503,7 @@ static void copy_branches(winner *w, loom_node_id id) {
     for (uint32_t k = 0; k < 2; k++) {
         loom_body_id inner = w->p->body_refs[n.first_body + k];
         const loom_body b = w->p->bodies[inner];
-        bodies[k] = open(w, 0, NULL);
+        bodies[k] = open_body(w, 0, NULL);
         copy_body(w, &b, inner);
         loom_build_close(w->p, bodies[k], chosen ? w->state_of[place(w, whole(w, b.result))] : w->map[b.result]);
     }
@@ -531,7 +531,7 @@ static void copy_body(winner *w, const loom_body *b, loom_body_id inner) {
 /* The operator on states. */
 static loom_body_id write_operator(winner *w) {
     loom_type_id types[2] = {w->state, w->state};
-    loom_body_id body = open(w, 2, types);
+    loom_body_id body = open_body(w, 2, types);
     for (uint32_t k = 0; k < 2; k++) {
         loom_node_id s = loom_build_param(w->p, body, k);
         w->state_of[k] = s;
@@ -556,7 +556,7 @@ static loom_node_id write_states(winner *w, loom_node_id length) {
     if (!w->by_keys) return places;
     loom_type_id types[2] = {w->element, w->i64};
     loom_node_id operands[2] = {w->xs, places};
-    loom_body_id body = open(w, 2, types);
+    loom_body_id body = open_body(w, 2, types);
     loom_node_id x = loom_build_param(w->p, body, 0), i = loom_build_param(w->p, body, 1);
     loom_build_close(w->p, body, state_of(w, x, i, w->neutral ? -1 : 1, length));
     return loom_build_node(w->p, LOOM_OP_MAP, 0, loom_type_array(w->p, w->state), operands, 2, &body, 1, 0,
@@ -582,7 +582,7 @@ static loom_node_id write_fold(winner *w) {
 }
 
 static loom_node_id write_lookups(winner *w, loom_node_id states) {
-    loom_body_id body = open(w, 1, &w->state);
+    loom_body_id body = open_body(w, 1, &w->state);
     loom_build_close(w->p, body, winner_of(w, loom_build_param(w->p, body, 0)));
     return loom_build_node(w->p, LOOM_OP_MAP, 0, w->array, &states, 1, &body, 1, 0, w->fold.span);
 }
@@ -603,7 +603,7 @@ static loom_body_id write_body(winner *w, loom_node_id *fold) {
         fields[w->n_keys] = w->i64;
         w->state = loom_type_tuple(w->p, w->n_keys + 1, fields, NULL);
     }
-    loom_body_id body = open(w, w->neutral ? 2 : 1, w->neutral ? types : &w->array);
+    loom_body_id body = open_body(w, w->neutral ? 2 : 1, w->neutral ? types : &w->array);
     w->ne = loom_build_param(w->p, body, 0);
     w->xs = loom_build_param(w->p, body, w->neutral ? 1 : 0);
     *fold = write_fold(w);
