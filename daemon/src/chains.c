@@ -23,20 +23,23 @@ static int64_t accepted_end(const loom_job_stage *stage) {
     return piece ? piece->stretch.first + piece->stretch.n : 0;
 }
 
+static bool folds(const loom_job_stage *stage, const loom_task *task) {
+    return task->stage == stage && (task->kind == WIRE__TASK_KIND__FOLD || task->kind == WIRE__TASK_KIND__DELTA);
+}
+
 static bool is_in_flight(const loom_job_stage *stage) {
     for (size_t i = 0; i < stage->seats.n; i++) {
         if (((const loom_seat *)stage->seats.at[i])->open) return true;
     }
     for (size_t i = 0; i < stage->job->tasks.n; i++) {
-        const loom_task *task = stage->job->tasks.at[i];
-        bool folds = task->kind == WIRE__TASK_KIND__FOLD || task->kind == WIRE__TASK_KIND__DELTA;
-        if (folds && task->stage == stage) return true;
+        if (folds(stage, stage->job->tasks.at[i])) return true;
     }
     return false;
 }
 
 bool loom_chain_next(loom_job_stage *stage, const loom_worker *w, int64_t *next) {
     const loom_seat *seat = stage->chain;
+    /* Forgotten: whoever goes on, that seat too, is told the states (loom_chain_lease). */
     if (seat && (!seat->worker || seat->next < 0)) seat = stage->chain = NULL;
     if (seat && seat->worker == w) {
         *next = seat->next;
@@ -69,8 +72,7 @@ void loom_chain_fence(loom_job_stage *stage) {
     loom_list *tasks = &stage->job->tasks;
     for (size_t i = 0; i < tasks->n; i++) {
         const loom_task *task = tasks->at[i];
-        bool folds = task->kind == WIRE__TASK_KIND__FOLD || task->kind == WIRE__TASK_KIND__DELTA;
-        if (folds && task->stage == stage) loom_stage_fence(stage, task->epoch, task->plan, task->worker);
+        if (folds(stage, task)) loom_stage_fence(stage, task->epoch, task->plan, task->worker);
     }
     for (size_t i = 0; i < stage->seats.n; i++) {
         loom_seat *seat = stage->seats.at[i];

@@ -440,7 +440,7 @@ LOOM_MUST_USE loom_status *loom_spill_batch(const loom_job_stage *stage, uint64_
 void loom_spill_read_all(loom_job_stage *stage);
 
 /* chains.c: stages that carry states from block to block. */
-/* The block that is next, where this worker may fold it. */
+/* The block that is next, where this worker may fold it. A seat that has lost its states is forgotten. */
 bool loom_chain_next(loom_job_stage *stage, const loom_worker *w, int64_t *next);
 /* Whether that may be done from this seat, now. */
 bool loom_chain_may_lease(loom_job_stage *stage, const loom_seat *seat);

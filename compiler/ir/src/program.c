@@ -1,4 +1,5 @@
 /* Building programs: tables that grow in the program's arena, bodies opened and closed like brackets. */
+#include "compiler/ir/prim.h"
 #include "program_impl.h"
 #include <assert.h>
 #include <string.h>
@@ -94,6 +95,42 @@ uint32_t loom_build_function(loom_program *p, const char *name, loom_body_id bod
     p->functions[p->n_functions] =
         (loom_function){.name = loom_arena_strdup(p->arena, name), .body = body, .entry = entry, .param_names = names};
     return p->n_functions++;
+}
+
+/* Division fails by 0 alone, a shift by a negative number. */
+static bool prim_cannot_fail(const loom_program *p, const loom_node *n) {
+    if (!loom_prim_table[n->prim].can_trap) return true;
+    const loom_node *by = n->n_operands == 2 ? &p->nodes[loom_operand(p, n, 1)] : NULL;
+    return by && by->op == LOOM_OP_CONST && p->constants[by->aux].i > 0;
+}
+
+/* FLATTEN and CONCAT are not among them: they may have more elements than can be counted. */
+bool loom_node_cannot_fail(const loom_program *p, const loom_node *n) {
+    switch ((loom_op)n->op) {
+    case LOOM_OP_PRIM: return prim_cannot_fail(p, n);
+    case LOOM_OP_MAP:
+    case LOOM_OP_ZIP: return n->n_operands == 1; /* of several, lengths may differ */
+    case LOOM_OP_REPLICATE: {
+        const loom_node *count = &p->nodes[loom_operand(p, n, 0)];
+        return count->op == LOOM_OP_CONST && p->constants[count->aux].i >= 0;
+    }
+    case LOOM_OP_PARAM:
+    case LOOM_OP_CONST:
+    case LOOM_OP_CONVERT:
+    case LOOM_OP_TUPLE:
+    case LOOM_OP_PROJECT:
+    case LOOM_OP_IF:
+    case LOOM_OP_ARRAY:
+    case LOOM_OP_LENGTH:
+    case LOOM_OP_DIM:
+    case LOOM_OP_UNZIP:
+    case LOOM_OP_FOLD:
+    case LOOM_OP_SCAN:
+    case LOOM_OP_FILTER:
+    case LOOM_OP_REVERSE:
+    case LOOM_OP_LOOP_FOR: return true;
+    default: return false;
+    }
 }
 
 const loom_function *loom_program_entry(const loom_program *p, const char *name) {

@@ -276,6 +276,17 @@ bool loom_schedule_replaces(const loom_lifted *l, loom_lblock_id combine) {
     return true;
 }
 
+loom_lblock_id loom_schedule_replacing(loom_lifted *l, loom_arena *scratch, uint32_t n, const loom_lvalue_id *values) {
+    loom_dtype *types = LOOM_NEW_ARRAY(scratch, loom_dtype, 2 * (size_t)n + 1);
+    loom_lexpr_id first = l->n_exprs, *results = LOOM_NEW_ARRAY(scratch, loom_lexpr_id, (size_t)n + 1);
+    for (uint32_t j = 0; j < 2 * n; j++) types[j] = l->values[values[j % n]].dtype;
+    for (uint32_t j = 0; j < n; j++) {
+        loom_lexpr param = {.kind = LOOM_LX_PARAM, .dtype = types[j], .aux = n + j, .site = LOOM_NONE};
+        results[j] = loom_lifted_expr(l, param, NULL, 0);
+    }
+    return loom_lifted_block(l, first, 2 * n, types, n, results);
+}
+
 static bool simple_places(const loom_changes *c) {
     for (uint32_t d = 0; d < c->op->rank; d++) {
         if (!loom_schedule_is_simple(c->l, c->l->blocks[c->op->body].results[d], DEEPEST_PLACE, false)) return false;

@@ -36,6 +36,8 @@ bool loom_schedule_finds_changes(loom_changes *c);
 
 /* Whether the combine block is (a..., x...) -> x... */
 bool loom_schedule_replaces(const loom_lifted *l, loom_lblock_id combine);
+/* The block that does, for n results of the types of these values. */
+loom_lblock_id loom_schedule_replacing(loom_lifted *l, loom_arena *scratch, uint32_t n, const loom_lvalue_id *values);
 /* Equal as they are written. */
 bool loom_schedule_same(const loom_lifted *l, loom_lexpr_id a, loom_lexpr_id b);
 /* Found anywhere without failing: loads whose index may be outside get a default; `divides`: and what divides by 0

@@ -63,18 +63,6 @@ static void onto_state(const home *x, loom_lop *op) {
     op->target_axes = w->axes;
 }
 
-/* (a..., x...) -> x... of scalars of these types */
-static loom_lblock_id replaced(home *x, uint32_t n, const loom_lvalue_id *values) {
-    loom_dtype *types = LOOM_NEW_ARRAY(x->arena, loom_dtype, 2 * (size_t)n + 1);
-    loom_lexpr_id first = x->l->n_exprs, *results = LOOM_NEW_ARRAY(x->arena, loom_lexpr_id, (size_t)n + 1);
-    for (uint32_t j = 0; j < 2 * n; j++) types[j] = x->l->values[values[j % n]].dtype;
-    for (uint32_t j = 0; j < n; j++) {
-        loom_lexpr param = {.kind = LOOM_LX_PARAM, .dtype = types[j], .aux = n + j, .site = LOOM_NONE};
-        results[j] = loom_lifted_expr(x->l, param, NULL, 0);
-    }
-    return loom_lifted_block(x->l, first, 2 * n, types, n, results);
-}
-
 loom_lexpr_id home_axis(home *x, uint32_t position) {
     loom_lexpr e = {.kind = LOOM_LX_AXIS, .dtype = LOOM_I64, .aux = position, .site = LOOM_NONE};
     return loom_lifted_expr(x->l, e, NULL, 0);
@@ -92,7 +80,7 @@ static loom_lop put_of_compute(home *x, const loom_lop *op, uint32_t j, loom_lva
                    *results = LOOM_NEW_ARRAY(x->l->arena, loom_lvalue_id, 1);
     loom_lexpr_id *all = LOOM_NEW_ARRAY(x->arena, loom_lexpr_id, (size_t)op->n_results + n + 2),
                   *out = LOOM_NEW_ARRAY(x->arena, loom_lexpr_id, (size_t)n + 2);
-    made.combine = replaced(x, 1, &op->results[j]);
+    made.combine = loom_schedule_replacing(x->l, x->arena, 1, &op->results[j]);
     loom_lexpr_id first = x->l->n_exprs;
     loom_clone_block(&(loom_clone){.l = x->l, .scratch = x->arena, .replace = moved, .context = x}, op->body, all);
     out[0] = home_numbered(x, x->number, home_axis(x, 0), false, LOOM_NONE);
@@ -129,7 +117,7 @@ static void drop_result(home *x, loom_lop *op, uint32_t j) {
     op->results = values;
     op->n_results = n;
     if (permute) op->dest = dest;
-    if (permute) op->combine = replaced(x, n, values);
+    if (permute) op->combine = loom_schedule_replacing(x->l, x->arena, n, values);
 }
 
 /* The operation makes result j as `made` does; what else it makes it makes still. */
@@ -167,7 +155,7 @@ static void move_permute(home *x, loom_lop_id id, loom_lvalue_id value) {
     bool inside = context || is_known_inside(x, &b, b.results[0]);
     loom_lvalue_id *dest = LOOM_NEW_ARRAY(x->l->arena, loom_lvalue_id, 1),
                    *result = LOOM_NEW_ARRAY(x->l->arena, loom_lvalue_id, 1);
-    if (made.n_results > 1) made.combine = replaced(x, 1, &value);
+    if (made.n_results > 1) made.combine = loom_schedule_replacing(x->l, x->arena, 1, &value);
     loom_lexpr_id first = x->l->n_exprs;
     loom_clone_block(&(loom_clone){.l = x->l, .scratch = x->arena, .replace = moved, .context = x}, made.body, out);
     all[0] = home_numbered(x, x->number, context ? home_axis(x, 0) : all[0], !inside, LOOM_NONE);

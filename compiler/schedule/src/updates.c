@@ -196,18 +196,6 @@ static uint32_t axes_left(const update *u, const loom_axis_id **axes) {
     return n;
 }
 
-/* (a..., x...) -> x... */
-static loom_lblock_id replaced(update *u, uint32_t k, const loom_lvalue_id *values) {
-    loom_dtype *types = LOOM_NEW_ARRAY(u->arena, loom_dtype, 2 * (size_t)k + 1);
-    loom_lexpr_id first = u->l->n_exprs, *results = LOOM_NEW_ARRAY(u->arena, loom_lexpr_id, (size_t)k + 1);
-    for (uint32_t j = 0; j < 2 * k; j++) types[j] = u->l->values[values[j % k]].dtype;
-    for (uint32_t j = 0; j < k; j++) {
-        loom_lexpr param = {.kind = LOOM_LX_PARAM, .dtype = types[j], .aux = k + j, .site = LOOM_NONE};
-        results[j] = make(u, param, NULL, 0);
-    }
-    return loom_lifted_block(u->l, first, 2 * k, types, k, results);
-}
-
 static loom_lop permute(update *u, loom_lblock_id body, uint32_t k, const loom_lvalue_id *dest,
                         const loom_lvalue_id *results) {
     loom_lop made = *u->c.op;
@@ -215,7 +203,7 @@ static loom_lop permute(update *u, loom_lblock_id body, uint32_t k, const loom_l
     made.distinct = true;
     made.n_apart = 0;
     made.body = body;
-    made.combine = replaced(u, k, results);
+    made.combine = loom_schedule_replacing(u->l, u->arena, k, results);
     if (!loom_schedule_is_put(u->c.op)) {
         made.rank = made.n_target_axes = u->c.op->n_axes;
         made.target_axes = u->c.op->axes;

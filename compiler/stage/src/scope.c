@@ -1,5 +1,4 @@
 #include "scope.h"
-#include "compiler/ir/prim.h"
 #include <stdlib.h>
 
 typedef struct range {
@@ -105,35 +104,15 @@ bool loom_scope_has_seq(const loom_program *p, const loom_node *n) {
     return false;
 }
 
-/* Division fails by 0 alone, a shift by a negative number. */
-static bool prim_is_harmless(const loom_program *p, const loom_node *n) {
-    if (!loom_prim_table[n->prim].can_trap) return true;
-    const loom_node *by = n->n_operands == 2 ? &p->nodes[loom_operand(p, n, 1)] : NULL;
-    return by && by->op == LOOM_OP_CONST && p->constants[by->aux].i > 0;
-}
-
 /* Elements of an array that is made whether it is needed or not. */
 #define FEW 65536
 
 bool loom_scope_is_harmless(const loom_program *p, const loom_node *n) {
+    if (!loom_node_cannot_fail(p, n)) return false;
     switch ((loom_op)n->op) {
-    case LOOM_OP_PRIM: return prim_is_harmless(p, n);
-    case LOOM_OP_MAP: return n->n_operands == 1;
-    case LOOM_OP_REPLICATE: {
-        const loom_node *count = &p->nodes[loom_operand(p, n, 0)];
-        return count->op == LOOM_OP_CONST && p->constants[count->aux].i >= 0 && p->constants[count->aux].i <= FEW;
-    }
-    case LOOM_OP_PARAM:
-    case LOOM_OP_CONST:
-    case LOOM_OP_CONVERT:
-    case LOOM_OP_TUPLE:
-    case LOOM_OP_PROJECT:
-    case LOOM_OP_IF:
-    case LOOM_OP_ARRAY:
-    case LOOM_OP_LENGTH:
-    case LOOM_OP_FOLD:
-    case LOOM_OP_SCAN:
-    case LOOM_OP_REVERSE: return true;
-    default: return false;
+    case LOOM_OP_REPLICATE: return p->constants[p->nodes[loom_operand(p, n, 0)].aux].i <= FEW;
+    case LOOM_OP_FILTER: /* of another length in each group */
+    case LOOM_OP_LOOP_FOR: /* as long as its number of turns says */ return false;
+    default: return true;
     }
 }

@@ -185,21 +185,29 @@ static bool fold_convert(rewriter *r, const loom_node *n, loom_node_id operand, 
     return true;
 }
 
-/* Whether an integer is 0 or more, whatever it is made of. */
-static bool is_count(const loom_program *p, loom_node_id id) {
+/* Whether an integer is 0 or more, whatever it is made of. Not asked deeper than this: operands may be shared, and what
+ * is asked of each use would double with each step. */
+#define DEEPEST_COUNT 6
+
+static bool is_count_within(const loom_program *p, loom_node_id id, uint32_t depth) {
     const loom_node *n = &p->nodes[id];
     loom_scalar v;
     if (is_const(p, id, &v)) return v.i >= 0;
     if (n->op == LOOM_OP_LENGTH || n->op == LOOM_OP_DIM) return true;
-    if (n->op != LOOM_OP_PRIM || n->n_operands != 2) return false;
+    if (n->op != LOOM_OP_PRIM || n->n_operands != 2 || depth == 0) return false;
     loom_node_id a = loom_operand(p, n, 0), b = loom_operand(p, n, 1);
+    depth--;
     switch ((loom_prim)n->prim) {
-    case LOOM_PRIM_MAX: return is_count(p, a) || is_count(p, b);
-    case LOOM_PRIM_MIN: return is_count(p, a) && is_count(p, b);
-    case LOOM_PRIM_FLOORDIV: return is_count(p, a) && is_const(p, b, &v) && v.i > 0;
+    case LOOM_PRIM_MAX: return is_count_within(p, a, depth) || is_count_within(p, b, depth);
+    case LOOM_PRIM_MIN: return is_count_within(p, a, depth) && is_count_within(p, b, depth);
+    case LOOM_PRIM_FLOORDIV: return is_count_within(p, a, depth) && is_const(p, b, &v) && v.i > 0;
     case LOOM_PRIM_FLOORMOD: return is_const(p, b, &v) && v.i > 0;
     default: return false;
     }
+}
+
+static bool is_count(const loom_program *p, loom_node_id id) {
+    return is_count_within(p, id, DEEPEST_COUNT);
 }
 
 /* Of an array that was made with n elements, wherever that was. There n is looked at; the array itself nobody may need.

@@ -22,77 +22,53 @@
  * operator for their body. So are all others that are found better than what the program says (window.c too), here.
  */
 #include "vec.h"
+#include "writing.h"
 
 typedef struct writer {
     loom_program *p;
-    loom_span span;
-    loom_type_id i64, array, element;
+    pen pen;
+    loom_type_id array, element;
     loom_body_id op;
     bool swapped; /* its operands */
 } writer;
 
-static loom_node_id write(const writer *w, loom_op op, loom_type_id type, uint32_t n, const loom_node_id *operands,
-                          uint32_t aux) {
-    return loom_build_node(w->p, op, 0, type, operands, n, NULL, 0, aux, w->span);
-}
-
-static loom_node_id arithmetic(const writer *w, loom_prim prim, loom_type_id type, loom_node_id a, loom_node_id b) {
-    loom_node_id operands[2] = {a, b};
-    return loom_build_node(w->p, LOOM_OP_PRIM, prim, type, operands, 2, NULL, 0, 0, w->span);
-}
-
-static loom_node_id number(const writer *w, int64_t i) {
-    return loom_build_i64(w->p, i, w->span);
-}
-
 static loom_node_id joined(const writer *w, loom_node_id a, loom_node_id b) {
     loom_node_id operands[2] = {w->swapped ? b : a, w->swapped ? a : b};
-    return loom_build_node(w->p, LOOM_OP_MAP, 0, w->array, operands, 2, &w->op, 1, 0, w->span);
-}
-
-static loom_node_id length_of(const writer *w, loom_node_id xs) {
-    return write(w, LOOM_OP_LENGTH, w->i64, 1, &xs, 0);
+    return loom_build_node(w->p, LOOM_OP_MAP, 0, w->array, operands, 2, &w->op, 1, 0, w->pen.span);
 }
 
 static loom_node_id range_of(const writer *w, loom_node_id xs, loom_node_id from, loom_node_id to) {
-    enum {
-        FROM = 1,
-        TO = 2
-    };
     loom_node_id operands[3] = {xs, from, to};
-    return write(w, LOOM_OP_SLICE, w->array, 3, operands, FROM | TO);
+    return pen_node(&w->pen, LOOM_OP_SLICE, w->array, 3, operands, SLICE_FROM | SLICE_TO);
 }
 
 static loom_node_id every_other(const writer *w, loom_node_id xs, int64_t from, loom_node_id to) {
-    enum {
-        ALL = 7
-    };
-    loom_node_id operands[4] = {xs, number(w, from), to, number(w, 2)};
-    return write(w, LOOM_OP_SLICE, w->array, 4, operands, ALL);
+    loom_node_id operands[4] = {xs, pen_int(&w->pen, from), to, pen_int(&w->pen, 2)};
+    return pen_node(&w->pen, LOOM_OP_SLICE, w->array, 4, operands, SLICE_FROM | SLICE_TO | SLICE_STEP);
 }
 
 static loom_node_id at(const writer *w, loom_type_id type, loom_node_id xs, loom_node_id i) {
     loom_node_id operands[2] = {xs, i};
-    return write(w, LOOM_OP_INDEX, type, 2, operands, 0);
+    return pen_node(&w->pen, LOOM_OP_INDEX, type, 2, operands, 0);
 }
 
 static loom_node_id concatenated(const writer *w, loom_type_id type, loom_node_id xs, loom_node_id ys) {
     loom_node_id operands[2] = {xs, ys};
-    return write(w, LOOM_OP_CONCAT, type, 2, operands, 0);
+    return pen_node(&w->pen, LOOM_OP_CONCAT, type, 2, operands, 0);
 }
 
 static loom_node_id is_more(const writer *w, loom_node_id a, int64_t b) {
-    return arithmetic(w, LOOM_PRIM_GT, loom_type_scalar(w->p, LOOM_BOOL), a, number(w, b));
+    return pen_prim(&w->pen, LOOM_PRIM_GT, w->pen.truth, a, pen_int(&w->pen, b));
 }
 
 /* The largest even number up to it. */
 static loom_node_id even_part(const writer *w, loom_node_id length) {
-    loom_node_id odd = arithmetic(w, LOOM_PRIM_BAND, w->i64, length, number(w, 1));
-    return arithmetic(w, LOOM_PRIM_SUB, w->i64, length, odd);
+    loom_node_id odd = pen_prim(&w->pen, LOOM_PRIM_BAND, w->pen.i64, length, pen_int(&w->pen, 1));
+    return pen_prim(&w->pen, LOOM_PRIM_SUB, w->pen.i64, length, odd);
 }
 
 static loom_node_id neighbours_joined(const writer *w, loom_node_id ys) {
-    loom_node_id length = length_of(w, ys), end = even_part(w, length);
+    loom_node_id length = pen_length(&w->pen, ys), end = even_part(w, length);
     loom_node_id pairs = joined(w, every_other(w, ys, 0, end), every_other(w, ys, 1, end));
     return concatenated(w, w->array, pairs, range_of(w, ys, end, length));
 }
@@ -100,25 +76,24 @@ static loom_node_id neighbours_joined(const writer *w, loom_node_id ys) {
 /* All elements as one, or none where there is none. */
 static loom_node_id halved(const writer *w, loom_node_id xs) {
     loom_body_id bodies[2];
-    bodies[0] = loom_build_open(w->p, 1, &w->array, w->span);
-    loom_build_close(w->p, bodies[0], is_more(w, length_of(w, loom_build_param(w->p, bodies[0], 0)), 1));
-    bodies[1] = loom_build_open(w->p, 1, &w->array, w->span);
+    bodies[0] = pen_open(&w->pen, 1, &w->array);
+    loom_build_close(w->p, bodies[0], is_more(w, pen_length(&w->pen, loom_build_param(w->p, bodies[0], 0)), 1));
+    bodies[1] = pen_open(&w->pen, 1, &w->array);
     loom_build_close(w->p, bodies[1], neighbours_joined(w, loom_build_param(w->p, bodies[1], 0)));
-    return loom_build_node(w->p, LOOM_OP_LOOP_WHILE, 0, w->array, &xs, 1, bodies, 2, 0, w->span);
+    return loom_build_node(w->p, LOOM_OP_LOOP_WHILE, 0, w->array, &xs, 1, bodies, 2, 0, w->pen.span);
 }
 
 /* The neutral element, where there is one, before what is left: the first of the two that are there. */
 static loom_node_id joined_to(const writer *w, loom_node_id ne, loom_node_id ys) {
-    loom_node_id operands[2] = {length_of(w, ys), ne};
-    loom_node_id first = joined(w, write(w, LOOM_OP_REPLICATE, w->array, 2, operands, 0), ys);
-    return concatenated(w, w->array, first, write(w, LOOM_OP_ARRAY, w->array, 1, &ne, 0));
+    loom_node_id operands[2] = {pen_length(&w->pen, ys), ne};
+    loom_node_id first = joined(w, pen_node(&w->pen, LOOM_OP_REPLICATE, w->array, 2, operands, 0), ys);
+    return concatenated(w, w->array, first, pen_node(&w->pen, LOOM_OP_ARRAY, w->array, 1, &ne, 0));
 }
 
 static writer writer_of(loom_program *p, const loom_node *n, uint32_t array_operand) {
     loom_type_id array = p->nodes[loom_operand(p, n, array_operand)].type;
     return (writer){.p = p,
-                    .span = n->span,
-                    .i64 = loom_type_scalar(p, LOOM_I64),
+                    .pen = pen_of(p, n->span),
                     .array = array,
                     .element = p->types[array].element,
                     .op = p->body_refs[n->first_body]};
@@ -133,76 +108,73 @@ static loom_body_id write_fold(loom_program *p, loom_node_id id) {
     loom_body_id body = loom_build_open(p, first ? 1 : 2, first ? &w.array : types, n.span);
     loom_node_id ne = loom_build_param(p, body, 0), result = halved(&w, loom_build_param(p, body, first ? 0 : 1));
     if (!first) result = joined_to(&w, ne, result);
-    loom_build_close(p, body, at(&w, w.element, result, number(&w, 0)));
+    loom_build_close(p, body, at(&w, w.element, result, pen_int(&w.pen, 0)));
     return body;
 }
 
 /* ---- scans ---- */
 
-static loom_node_id field(const writer *w, loom_type_id type, loom_node_id tuple, uint32_t i) {
-    return write(w, LOOM_OP_PROJECT, type, 1, &tuple, i);
-}
-
 /* All arrays that are joined further, the first of them first. */
 static loom_node_id levels_of(const writer *w, loom_type_id levels, loom_node_id xs) {
     loom_type_id state = loom_type_tuple(w->p, 2, (loom_type_id[]){levels, w->array}, NULL);
-    loom_node_id none[2] = {number(w, 0), xs}, start[2], next[2];
+    loom_node_id none[2] = {pen_int(&w->pen, 0), xs}, start[2], next[2];
     loom_body_id bodies[2];
-    start[0] = write(w, LOOM_OP_REPLICATE, levels, 2, none, 0);
+    start[0] = pen_node(&w->pen, LOOM_OP_REPLICATE, levels, 2, none, 0);
     start[1] = xs;
-    bodies[0] = loom_build_open(w->p, 1, &state, w->span);
-    loom_node_id ys = field(w, w->array, loom_build_param(w->p, bodies[0], 0), 1);
-    loom_build_close(w->p, bodies[0], is_more(w, length_of(w, ys), 1));
-    bodies[1] = loom_build_open(w->p, 1, &state, w->span);
-    next[0] = field(w, levels, loom_build_param(w->p, bodies[1], 0), 0);
-    ys = field(w, w->array, loom_build_param(w->p, bodies[1], 0), 1);
-    next[0] = concatenated(w, levels, next[0], write(w, LOOM_OP_ARRAY, levels, 1, &ys, 0));
+    bodies[0] = pen_open(&w->pen, 1, &state);
+    loom_node_id ys = pen_field(&w->pen, loom_build_param(w->p, bodies[0], 0), 1);
+    loom_build_close(w->p, bodies[0], is_more(w, pen_length(&w->pen, ys), 1));
+    bodies[1] = pen_open(&w->pen, 1, &state);
+    next[0] = pen_field(&w->pen, loom_build_param(w->p, bodies[1], 0), 0);
+    ys = pen_field(&w->pen, loom_build_param(w->p, bodies[1], 0), 1);
+    next[0] = concatenated(w, levels, next[0], pen_node(&w->pen, LOOM_OP_ARRAY, levels, 1, &ys, 0));
     next[1] = neighbours_joined(w, ys);
-    loom_build_close(w->p, bodies[1], write(w, LOOM_OP_TUPLE, state, 2, next, 0));
-    loom_node_id first = write(w, LOOM_OP_TUPLE, state, 2, start, 0);
-    loom_node_id loop = loom_build_node(w->p, LOOM_OP_LOOP_WHILE, 0, state, &first, 1, bodies, 2, 0, w->span);
-    return field(w, levels, loop, 0);
+    loom_build_close(w->p, bodies[1], pen_node(&w->pen, LOOM_OP_TUPLE, state, 2, next, 0));
+    loom_node_id first = pen_node(&w->pen, LOOM_OP_TUPLE, state, 2, start, 0);
+    loom_node_id loop = loom_build_node(w->p, LOOM_OP_LOOP_WHILE, 0, state, &first, 1, bodies, 2, 0, w->pen.span);
+    return pen_field(&w->pen, loop, 0);
 }
 
 /* even[i / 2] or odd[i / 2] */
 static loom_node_id interleaved(const writer *w, loom_node_id length, loom_node_id even, loom_node_id odd) {
-    loom_body_id body = loom_build_open(w->p, 1, &w->i64, w->span), branches[2];
-    loom_node_id i = loom_build_param(w->p, body, 0), half = arithmetic(w, LOOM_PRIM_SHR, w->i64, i, number(w, 1));
-    loom_node_id is_odd = is_more(w, arithmetic(w, LOOM_PRIM_BAND, w->i64, i, number(w, 1)), 0);
-    branches[0] = loom_build_open(w->p, 0, NULL, w->span);
+    loom_body_id body = pen_open(&w->pen, 1, &w->pen.i64), branches[2];
+    loom_node_id i = loom_build_param(w->p, body, 0),
+                 half = pen_prim(&w->pen, LOOM_PRIM_SHR, w->pen.i64, i, pen_int(&w->pen, 1));
+    loom_node_id is_odd = is_more(w, pen_prim(&w->pen, LOOM_PRIM_BAND, w->pen.i64, i, pen_int(&w->pen, 1)), 0);
+    branches[0] = pen_open(&w->pen, 0, NULL);
     loom_build_close(w->p, branches[0], at(w, w->element, odd, half));
-    branches[1] = loom_build_open(w->p, 0, NULL, w->span);
+    branches[1] = pen_open(&w->pen, 0, NULL);
     loom_build_close(w->p, branches[1], at(w, w->element, even, half));
-    loom_build_close(w->p, body, loom_build_node(w->p, LOOM_OP_IF, 0, w->element, &is_odd, 1, branches, 2, 0, w->span));
-    return loom_build_node(w->p, LOOM_OP_GENERATE, 0, w->array, &length, 1, &body, 1, 0, w->span);
+    loom_build_close(w->p, body, pen_if(&w->pen, w->element, is_odd, branches));
+    return loom_build_node(w->p, LOOM_OP_GENERATE, 0, w->array, &length, 1, &body, 1, 0, w->pen.span);
 }
 
 /* What stands before each element, joined. Of no elements: of one. */
 static loom_node_id before_each(const writer *w, loom_node_id ne, loom_node_id xs) {
     loom_type_id all = loom_type_array(w->p, w->array);
-    loom_type_id state = loom_type_tuple(w->p, 2, (loom_type_id[]){w->array, w->i64}, NULL);
+    loom_type_id state = loom_type_tuple(w->p, 2, (loom_type_id[]){w->array, w->pen.i64}, NULL);
     loom_node_id levels = levels_of(w, all, xs), start[2], next[2];
-    start[0] = write(w, LOOM_OP_ARRAY, w->array, 1, &ne, 0);
-    start[1] = length_of(w, levels);
+    start[0] = pen_node(&w->pen, LOOM_OP_ARRAY, w->array, 1, &ne, 0);
+    start[1] = pen_length(&w->pen, levels);
     loom_body_id bodies[2];
-    bodies[0] = loom_build_open(w->p, 1, &state, w->span);
-    loom_build_close(w->p, bodies[0], is_more(w, field(w, w->i64, loom_build_param(w->p, bodies[0], 0), 1), 0));
-    bodies[1] = loom_build_open(w->p, 1, &state, w->span);
-    loom_node_id pre = field(w, w->array, loom_build_param(w->p, bodies[1], 0), 0);
-    next[1] = field(w, w->i64, loom_build_param(w->p, bodies[1], 0), 1);
-    next[1] = arithmetic(w, LOOM_PRIM_SUB, w->i64, next[1], number(w, 1));
-    loom_node_id ys = at(w, w->array, levels, next[1]), length = length_of(w, ys), end = even_part(w, length);
-    loom_node_id pairs = arithmetic(w, LOOM_PRIM_SHR, w->i64, end, number(w, 1));
-    loom_node_id odd = joined(w, range_of(w, pre, number(w, 0), pairs), every_other(w, ys, 0, end));
+    bodies[0] = pen_open(&w->pen, 1, &state);
+    loom_build_close(w->p, bodies[0], is_more(w, pen_field(&w->pen, loom_build_param(w->p, bodies[0], 0), 1), 0));
+    bodies[1] = pen_open(&w->pen, 1, &state);
+    loom_node_id pre = pen_field(&w->pen, loom_build_param(w->p, bodies[1], 0), 0);
+    next[1] = pen_field(&w->pen, loom_build_param(w->p, bodies[1], 0), 1);
+    next[1] = pen_prim(&w->pen, LOOM_PRIM_SUB, w->pen.i64, next[1], pen_int(&w->pen, 1));
+    loom_node_id ys = at(w, w->array, levels, next[1]), length = pen_length(&w->pen, ys), end = even_part(w, length);
+    loom_node_id pairs = pen_prim(&w->pen, LOOM_PRIM_SHR, w->pen.i64, end, pen_int(&w->pen, 1));
+    loom_node_id odd = joined(w, range_of(w, pre, pen_int(&w->pen, 0), pairs), every_other(w, ys, 0, end));
     next[0] = interleaved(w, length, pre, odd);
-    loom_build_close(w->p, bodies[1], write(w, LOOM_OP_TUPLE, state, 2, next, 0));
-    loom_node_id first = write(w, LOOM_OP_TUPLE, state, 2, start, 0);
-    loom_node_id loop = loom_build_node(w->p, LOOM_OP_LOOP_WHILE, 0, state, &first, 1, bodies, 2, 0, w->span);
-    return field(w, w->array, loop, 0);
+    loom_build_close(w->p, bodies[1], pen_node(&w->pen, LOOM_OP_TUPLE, state, 2, next, 0));
+    loom_node_id first = pen_node(&w->pen, LOOM_OP_TUPLE, state, 2, start, 0);
+    loom_node_id loop = loom_build_node(w->p, LOOM_OP_LOOP_WHILE, 0, state, &first, 1, bodies, 2, 0, w->pen.span);
+    return pen_field(&w->pen, loop, 0);
 }
 
 static loom_node_id reversed(const writer *w, loom_node_id xs) {
-    return write(w, LOOM_OP_REVERSE, w->array, 1, &xs, 0);
+    return pen_node(&w->pen, LOOM_OP_REVERSE, w->array, 1, &xs, 0);
 }
 
 /* A body with the scan's operands for parameters. */
@@ -211,16 +183,16 @@ static loom_body_id write_scan(loom_program *p, loom_node_id id) {
     writer w = writer_of(p, &n, 1);
     loom_type_id types[2] = {w.element, w.array};
     loom_body_id body = loom_build_open(p, 2, types, n.span);
-    loom_node_id ne = loom_build_param(p, body, 0), xs = loom_build_param(p, body, 1), length = length_of(&w, xs);
+    loom_node_id ne = loom_build_param(p, body, 0), xs = loom_build_param(p, body, 1), length = pen_length(&w.pen, xs);
     bool right = n.aux == LOOM_SCAN_RIGHT;
     w.swapped = right;
     if (right) xs = reversed(&w, xs);
-    loom_node_id result = range_of(&w, before_each(&w, ne, xs), number(&w, 0), length);
+    loom_node_id result = range_of(&w, before_each(&w, ne, xs), pen_int(&w.pen, 0), length);
     if (n.aux == LOOM_SCAN_TOTAL) {
-        loom_node_id all = write(&w, LOOM_OP_ARRAY, w.array, 1, &ne, 0), both[2] = {result};
+        loom_node_id all = pen_node(&w.pen, LOOM_OP_ARRAY, w.array, 1, &ne, 0), both[2] = {result};
         all = concatenated(&w, w.array, all, joined(&w, result, xs));
         both[1] = at(&w, w.element, all, length);
-        result = write(&w, LOOM_OP_TUPLE, n.type, 2, both, 0);
+        result = pen_node(&w.pen, LOOM_OP_TUPLE, n.type, 2, both, 0);
     } else if (n.aux != LOOM_SCAN_EXCLUSIVE) {
         result = joined(&w, result, xs);
     }

@@ -14,47 +14,30 @@
  * Bodies are written behind those of the program, as in halves.c.
  */
 #include "vec.h"
+#include "writing.h"
 
 enum {
     MOST_PARTS = 16
 };
-enum {
-    FROM = 1,
-    TO = 2
-};
-
 typedef struct writer {
     loom_program *p;
     loom_node fold;
     loom_body op; /* copies: tables move as they grow */
-    loom_type_id i64, array, row;
+    pen pen;
+    loom_type_id array, row;
     loom_node_id *map;
     loom_node_id parts[MOST_PARTS]; /* what the operator joins, its operands first and last */
     uint32_t n_parts;
     loom_node_id between; /* as written; LOOM_NONE where there is nothing */
 } writer;
 
-static loom_node_id write(const writer *w, loom_op op, loom_type_id type, uint32_t n, const loom_node_id *operands,
-                          uint32_t aux) {
-    return loom_build_node(w->p, op, 0, type, operands, n, NULL, 0, aux, w->fold.span);
-}
-
-static loom_node_id number(const writer *w, int64_t i) {
-    return loom_build_i64(w->p, i, w->fold.span);
-}
-
-static loom_node_id length_of(const writer *w, loom_node_id x) {
-    return write(w, LOOM_OP_LENGTH, w->i64, 1, &x, 0);
-}
-
 static loom_node_id joined(const writer *w, loom_node_id a, loom_node_id b) {
     loom_node_id operands[2] = {a, b};
-    return write(w, LOOM_OP_CONCAT, w->row, 2, operands, 0);
+    return pen_node(&w->pen, LOOM_OP_CONCAT, w->row, 2, operands, 0);
 }
 
 static loom_node_id added(const writer *w, loom_node_id a, loom_node_id b) {
-    loom_node_id operands[2] = {a, b};
-    return loom_build_node(w->p, LOOM_OP_PRIM, LOOM_PRIM_ADD, w->i64, operands, 2, NULL, 0, 0, w->fold.span);
+    return pen_prim(&w->pen, LOOM_PRIM_ADD, w->pen.i64, a, b);
 }
 
 /* ---- the operator ---- */
@@ -81,11 +64,11 @@ static bool add_parts(writer *w, loom_node_id id) {
 static bool is_plain(const writer *w, const loom_node *n) {
     switch ((loom_op)n->op) {
     case LOOM_OP_PRIM:
-        if (loom_prim_table[n->prim].can_trap) return false;
-        break;
     case LOOM_OP_CONST:
     case LOOM_OP_CONVERT:
-    case LOOM_OP_ARRAY: break;
+    case LOOM_OP_ARRAY:
+        if (!loom_node_cannot_fail(w->p, n)) return false;
+        break;
     case LOOM_OP_CONCAT: return true;
     default: return false;
     }
@@ -119,51 +102,47 @@ static void write_between(writer *w) {
         loom_node_id x = w->map[w->parts[i]];
         w->between = i == 1 ? x : joined(w, w->between, x);
     }
-    for (loom_node_id id = w->op.first; id < w->op.end; id++) w->map[id] = id;
+    pen_forget(&w->op, w->map);
 }
 
 /* ---- what is written ---- */
 
-static loom_node_id mapped(const writer *w, loom_type_id element, loom_node_id xs, loom_body_id body) {
-    return loom_build_node(w->p, LOOM_OP_MAP, 0, loom_type_array(w->p, element), &xs, 1, &body, 1, 0, w->fold.span);
-}
-
 /* Each row with what stands between two. */
 static loom_node_id with_between(const writer *w, loom_node_id xs, bool behind) {
     if (w->between == LOOM_NONE) return xs;
-    loom_body_id body = loom_build_open(w->p, 1, &w->row, w->fold.span);
+    loom_body_id body = pen_open(&w->pen, 1, &w->row);
     loom_node_id x = loom_build_param(w->p, body, 0);
     loom_build_close(w->p, body, behind ? joined(w, x, w->between) : joined(w, w->between, x));
-    return mapped(w, w->row, xs, body);
+    return pen_map(&w->pen, w->row, xs, body);
 }
 
 static loom_node_id flattened(const writer *w, loom_node_id xs) {
-    return write(w, LOOM_OP_FLATTEN, w->row, 1, &xs, 0);
+    return pen_node(&w->pen, LOOM_OP_FLATTEN, w->row, 1, &xs, 0);
 }
 
 static loom_node_id lengths_of(const writer *w, loom_node_id xs) {
-    loom_body_id body = loom_build_open(w->p, 1, &w->row, w->fold.span);
-    loom_build_close(w->p, body, length_of(w, loom_build_param(w->p, body, 0)));
-    return mapped(w, w->i64, xs, body);
+    loom_body_id body = pen_open(&w->pen, 1, &w->row);
+    loom_build_close(w->p, body, pen_length(&w->pen, loom_build_param(w->p, body, 0)));
+    return pen_map(&w->pen, w->pen.i64, xs, body);
 }
 
 static loom_node_id sums_of(const writer *w, loom_node_id numbers, loom_scan_kind kind) {
-    loom_type_id types[2] = {w->i64, w->i64};
-    loom_body_id body = loom_build_open(w->p, 2, types, w->fold.span);
+    loom_type_id types[2] = {w->pen.i64, w->pen.i64};
+    loom_body_id body = pen_open(&w->pen, 2, types);
     loom_build_close(w->p, body, added(w, loom_build_param(w->p, body, 0), loom_build_param(w->p, body, 1)));
-    loom_node_id operands[2] = {number(w, 0), numbers};
-    return loom_build_node(w->p, LOOM_OP_SCAN, 0, loom_type_array(w->p, w->i64), operands, 2, &body, 1, kind,
+    loom_node_id operands[2] = {pen_int(&w->pen, 0), numbers};
+    return loom_build_node(w->p, LOOM_OP_SCAN, 0, loom_type_array(w->p, w->pen.i64), operands, 2, &body, 1, kind,
                            w->fold.span);
 }
 
 /* all[:first + k], or all[k:] where `first` is LOOM_NONE */
 static loom_node_id parts_of(const writer *w, loom_node_id all, loom_node_id sums, loom_node_id first) {
-    loom_body_id body = loom_build_open(w->p, 1, &w->i64, w->fold.span);
+    loom_body_id body = pen_open(&w->pen, 1, &w->pen.i64);
     loom_node_id k = loom_build_param(w->p, body, 0), operands[2] = {all, k};
     if (first != LOOM_NONE) operands[1] = added(w, first, k);
-    uint32_t ends = first != LOOM_NONE ? TO : FROM;
-    loom_build_close(w->p, body, write(w, LOOM_OP_SLICE, w->row, 2, operands, ends | VEC_SLICE_IN_RANGE));
-    return mapped(w, w->row, sums, body);
+    uint32_t ends = first != LOOM_NONE ? SLICE_TO : SLICE_FROM;
+    loom_build_close(w->p, body, pen_node(&w->pen, LOOM_OP_SLICE, w->row, 2, operands, ends | VEC_SLICE_IN_RANGE));
+    return pen_map(&w->pen, w->row, sums, body);
 }
 
 static loom_node_id write_scan(const writer *w, loom_node_id ne, loom_node_id xs) {
@@ -174,16 +153,16 @@ static loom_node_id write_scan(const writer *w, loom_node_id ne, loom_node_id xs
     loom_node_id rows = with_between(w, xs, false), all = joined(w, ne, flattened(w, rows));
     bool inclusive = w->fold.aux == LOOM_SCAN_INCLUSIVE;
     loom_node_id sums = sums_of(w, lengths_of(w, rows), inclusive ? LOOM_SCAN_INCLUSIVE : LOOM_SCAN_EXCLUSIVE);
-    loom_node_id both[2] = {parts_of(w, all, sums, length_of(w, ne)), all};
-    return w->fold.aux == LOOM_SCAN_TOTAL ? write(w, LOOM_OP_TUPLE, w->fold.type, 2, both, 0) : both[0];
+    loom_node_id both[2] = {parts_of(w, all, sums, pen_length(&w->pen, ne)), all};
+    return w->fold.aux == LOOM_SCAN_TOTAL ? pen_node(&w->pen, LOOM_OP_TUPLE, w->fold.type, 2, both, 0) : both[0];
 }
 
 /* Of one row at least. */
 static loom_node_id write_fold1(const writer *w, loom_node_id xs) {
     loom_node_id all = flattened(w, with_between(w, xs, false));
     if (w->between == LOOM_NONE) return all;
-    loom_node_id operands[2] = {all, length_of(w, w->between)};
-    return write(w, LOOM_OP_SLICE, w->row, 2, operands, FROM | VEC_SLICE_IN_RANGE);
+    loom_node_id operands[2] = {all, pen_length(&w->pen, w->between)};
+    return pen_node(&w->pen, LOOM_OP_SLICE, w->row, 2, operands, SLICE_FROM | VEC_SLICE_IN_RANGE);
 }
 
 bool vec_write_joined(loom_program *p, loom_node_id id, loom_node_id *map, loom_body_id *body) {
@@ -193,7 +172,7 @@ bool vec_write_joined(loom_program *p, loom_node_id id, loom_node_id *map, loom_
     writer w = {.p = p,
                 .fold = n,
                 .op = *loom_node_body(p, &n, 0),
-                .i64 = loom_type_scalar(p, LOOM_I64),
+                .pen = pen_of(p, n.span),
                 .array = array,
                 .row = row,
                 .map = map};

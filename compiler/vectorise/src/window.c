@@ -13,11 +13,7 @@
  * Bodies are written behind those of the program, as in halves.c.
  */
 #include "vec.h"
-
-enum {
-    FROM = 1,
-    TO = 2
-};
+#include "writing.h"
 
 typedef struct window {
     loom_node_id from, to;
@@ -31,7 +27,8 @@ typedef struct writer {
     loom_node loop;
     loom_body body;     /* a copy: tables move as they grow */
     loom_node_id state; /* its parameter */
-    loom_type_id i64, pair, old_type, new_type;
+    pen pen;
+    loom_type_id pair, old_type, new_type;
     bool tuple;           /* the state is one, rather than an array alone */
     uint32_t n_fields;    /* of it, or 1 */
     bool *is_window;      /* by field */
@@ -44,23 +41,9 @@ typedef struct writer {
     loom_node_id new_state;
 } writer;
 
-static loom_node_id write(const writer *w, loom_op op, loom_type_id type, uint32_t n, const loom_node_id *operands,
-                          uint32_t aux) {
-    return loom_build_node(w->p, op, 0, type, operands, n, NULL, 0, aux, w->loop.span);
-}
-
-static loom_node_id scalar(const writer *w, loom_prim prim, loom_type_id type, loom_node_id a, loom_node_id b) {
-    loom_node_id operands[2] = {a, b};
-    return loom_build_node(w->p, LOOM_OP_PRIM, prim, type, operands, 2, NULL, 0, 0, w->loop.span);
-}
-
 static loom_node_id selected(const writer *w, loom_node_id condition, loom_node_id a, loom_node_id b) {
     loom_node_id operands[3] = {condition, a, b};
-    return loom_build_node(w->p, LOOM_OP_PRIM, LOOM_PRIM_SELECT, w->i64, operands, 3, NULL, 0, 0, w->loop.span);
-}
-
-static loom_node_id field(const writer *w, loom_node_id tuple, uint32_t i) {
-    return write(w, LOOM_OP_PROJECT, w->p->types[w->p->nodes[tuple].type].fields[i], 1, &tuple, i);
+    return loom_build_node(w->p, LOOM_OP_PRIM, LOOM_PRIM_SELECT, w->pen.i64, operands, 3, NULL, 0, 0, w->loop.span);
 }
 
 static bool in_body(const writer *w, loom_node_id id) {
@@ -77,17 +60,6 @@ static const loom_node *node_of(const writer *w, loom_node_id id) {
 
 static const loom_body *branch_of(const writer *w, loom_node_id id, uint32_t k) {
     return loom_node_body(w->p, node_of(w, id), k);
-}
-
-static void find_inner(writer *w) {
-    for (uint32_t i = 0; i < w->body.end - w->body.first; i++) w->inner[i] = LOOM_NONE;
-    for (loom_node_id id = w->body.end; id-- > w->body.first;) {
-        const loom_node *n = node_of(w, id);
-        for (uint32_t k = 0; k < n->n_bodies; k++) {
-            loom_body_id b = w->p->body_refs[n->first_body + k];
-            for (loom_node_id x = w->p->bodies[b].first; x < w->p->bodies[b].end; x++) w->inner[place(w, x)] = b;
-        }
-    }
 }
 
 /* ---- what the loop does to its state ---- */
@@ -134,7 +106,7 @@ static void find_windows(writer *w) {
         const loom_node *n = node_of(w, id);
         role made = {.window = LOOM_NONE}, *to = role_of(w, id);
         loom_node_id x = n->n_operands ? loom_operand(w->p, n, 0) : LOOM_NONE;
-        bool whole_steps = !(n->aux & ~(uint32_t)(FROM | TO));
+        bool whole_steps = !(n->aux & ~(uint32_t)(SLICE_FROM | SLICE_TO));
         if (id == w->state && !w->tuple) made.window = 0;
         if (n->op == LOOM_OP_PROJECT && x == w->state) made.window = n->aux;
         if (n->op == LOOM_OP_IF) made = of_branches(w, id);
@@ -199,8 +171,8 @@ static loom_type_id new_type(const writer *w) {
             fields[n++] = w->p->types[w->old_type].fields[f];
             continue;
         }
-        fields[n++] = w->i64;
-        fields[n++] = w->i64;
+        fields[n++] = w->pen.i64;
+        fields[n++] = w->pen.i64;
     }
     return loom_type_tuple(w->p, n, fields, NULL);
 }
@@ -214,7 +186,8 @@ static uint32_t new_place(const writer *w, uint32_t f) {
 
 static loom_node_id seen_through(const writer *w, uint32_t f, window x) {
     loom_node_id operands[3] = {w->arrays[f], x.from, x.to};
-    return write(w, LOOM_OP_SLICE, node_of(w, w->arrays[f])->type, 3, operands, FROM | TO | VEC_SLICE_IN_RANGE);
+    return pen_node(&w->pen, LOOM_OP_SLICE, node_of(w, w->arrays[f])->type, 3, operands,
+                    SLICE_FROM | SLICE_TO | VEC_SLICE_IN_RANGE);
 }
 
 /* What the program has for a state. windows: NULL, or by field what is found. */
@@ -222,13 +195,13 @@ static loom_node_id old_state(const writer *w, loom_node_id state, window *windo
     loom_node_id *fields = LOOM_NEW_ARRAY(w->scratch, loom_node_id, w->n_fields);
     for (uint32_t f = 0; f < w->n_fields; f++) {
         uint32_t at = new_place(w, f);
-        fields[f] = field(w, state, at);
+        fields[f] = pen_field(&w->pen, state, at);
         if (!w->is_window[f]) continue;
-        window x = {fields[f], field(w, state, at + 1)};
+        window x = {fields[f], pen_field(&w->pen, state, at + 1)};
         if (windows) windows[f] = x;
         fields[f] = seen_through(w, f, x);
     }
-    return w->tuple ? write(w, LOOM_OP_TUPLE, w->old_type, w->n_fields, fields, 0) : fields[0];
+    return w->tuple ? pen_node(&w->pen, LOOM_OP_TUPLE, w->old_type, w->n_fields, fields, 0) : fields[0];
 }
 
 /* values, windows: by field. */
@@ -243,7 +216,7 @@ static loom_node_id state_of(const writer *w, const loom_node_id *values, const 
         fields[n++] = windows[f].from;
         fields[n++] = windows[f].to;
     }
-    return write(w, LOOM_OP_TUPLE, w->new_type, n, fields, 0);
+    return pen_node(&w->pen, LOOM_OP_TUPLE, w->new_type, n, fields, 0);
 }
 
 /* ---- the body ---- */
@@ -281,7 +254,7 @@ static void copy_branches(writer *w, loom_node_id id, uint32_t f) {
             result = next_state(w, b.result);
         } else {
             window x = w->windows[place(w, b.result)];
-            result = write(w, LOOM_OP_TUPLE, w->pair, 2, (loom_node_id[]){x.from, x.to}, 0);
+            result = pen_node(&w->pen, LOOM_OP_TUPLE, w->pair, 2, (loom_node_id[]){x.from, x.to}, 0);
         }
         loom_build_close(w->p, bodies[k], result);
     }
@@ -290,7 +263,7 @@ static void copy_branches(writer *w, loom_node_id id, uint32_t f) {
     if (f == LOOM_NONE) {
         w->states[place(w, id)] = made;
     } else {
-        window x = {field(w, made, 0), field(w, made, 1)};
+        window x = {pen_field(&w->pen, made, 0), pen_field(&w->pen, made, 1)};
         w->windows[place(w, id)] = x;
         w->map[id] = seen_through(w, f, x);
     }
@@ -300,17 +273,18 @@ static void copy_branches(writer *w, loom_node_id id, uint32_t f) {
  * but not always at once: until then it is empty, so that what comes of it lies in the array, and most loops end. */
 static window sliced(const writer *w, window x, loom_node_id slice) {
     const loom_node n = *node_of(w, slice);
-    loom_type_id truth = loom_type_scalar(w->p, LOOM_BOOL);
-    loom_node_id zero = loom_build_i64(w->p, 0, n.span), length = scalar(w, LOOM_PRIM_SUB, w->i64, x.to, x.from);
+    loom_type_id truth = w->pen.truth;
+    loom_node_id zero = pen_int(&w->pen, 0), length = pen_prim(&w->pen, LOOM_PRIM_SUB, w->pen.i64, x.to, x.from);
     loom_node_id from = zero, to = length, inside = LOOM_NONE;
     uint32_t at = 1;
-    if (n.aux & FROM) from = w->map[loom_operand(w->p, &n, at++)];
-    if (n.aux & TO) to = w->map[loom_operand(w->p, &n, at)];
-    inside = scalar(w, LOOM_PRIM_AND, truth, scalar(w, LOOM_PRIM_GE, truth, from, zero),
-                    scalar(w, LOOM_PRIM_LE, truth, from, to));
-    if (n.aux & TO) inside = scalar(w, LOOM_PRIM_AND, truth, inside, scalar(w, LOOM_PRIM_LE, truth, to, length));
-    window y = {selected(w, inside, scalar(w, LOOM_PRIM_ADD, w->i64, x.from, from), x.to), x.to};
-    if (n.aux & TO) y.to = selected(w, inside, scalar(w, LOOM_PRIM_ADD, w->i64, x.from, to), x.to);
+    if (n.aux & SLICE_FROM) from = w->map[loom_operand(w->p, &n, at++)];
+    if (n.aux & SLICE_TO) to = w->map[loom_operand(w->p, &n, at)];
+    inside = pen_prim(&w->pen, LOOM_PRIM_AND, truth, pen_prim(&w->pen, LOOM_PRIM_GE, truth, from, zero),
+                      pen_prim(&w->pen, LOOM_PRIM_LE, truth, from, to));
+    if (n.aux & SLICE_TO)
+        inside = pen_prim(&w->pen, LOOM_PRIM_AND, truth, inside, pen_prim(&w->pen, LOOM_PRIM_LE, truth, to, length));
+    window y = {selected(w, inside, pen_prim(&w->pen, LOOM_PRIM_ADD, w->pen.i64, x.from, from), x.to), x.to};
+    if (n.aux & SLICE_TO) y.to = selected(w, inside, pen_prim(&w->pen, LOOM_PRIM_ADD, w->pen.i64, x.from, to), x.to);
     return y;
 }
 
@@ -337,13 +311,9 @@ static void copy_nodes(writer *w, const loom_body *b, loom_body_id inner) {
     }
 }
 
-static void forget_copies(const writer *w, const loom_body *b) {
-    for (loom_node_id id = b->first; id < b->end; id++) w->map[id] = id;
-}
-
 static loom_body_id write_body(writer *w, bool counted) {
-    loom_type_id types[2] = {w->i64, w->new_type};
-    loom_body_id body = loom_build_open(w->p, counted ? 2 : 1, counted ? types : &w->new_type, w->loop.span);
+    loom_type_id types[2] = {w->pen.i64, w->new_type};
+    loom_body_id body = pen_open(&w->pen, counted ? 2 : 1, counted ? types : &w->new_type);
     window *windows = LOOM_NEW_ARRAY(w->scratch, window, w->n_fields);
     w->new_state = loom_build_param(w->p, body, counted ? 1 : 0);
     if (counted) w->map[w->body.first] = loom_build_param(w->p, body, 0);
@@ -357,18 +327,18 @@ static loom_body_id write_body(writer *w, bool counted) {
     }
     copy_nodes(w, &w->body, LOOM_NONE);
     loom_build_close(w->p, body, next_state(w, w->body.result));
-    forget_copies(w, &w->body);
+    pen_forget(&w->body, w->map);
     return body;
 }
 
 static loom_body_id write_test(writer *w) {
     const loom_body_id test = w->p->body_refs[w->loop.first_body];
     const loom_body b = w->p->bodies[test];
-    loom_body_id body = loom_build_open(w->p, 1, &w->new_type, w->loop.span);
+    loom_body_id body = pen_open(&w->pen, 1, &w->new_type);
     loom_node_id state = old_state(w, loom_build_param(w->p, body, 0), NULL);
     loom_node_id result = loom_copy_body(w->p, w->p, test, &state, w->map);
     loom_build_close(w->p, body, result);
-    forget_copies(w, &b);
+    pen_forget(&b, w->map);
     return body;
 }
 
@@ -378,19 +348,19 @@ static loom_node_id first_state(writer *w, loom_node_id initial) {
     loom_node_id *values = LOOM_NEW_ARRAY(w->scratch, loom_node_id, w->n_fields);
     window *windows = LOOM_NEW_ARRAY(w->scratch, window, w->n_fields);
     for (uint32_t f = 0; f < w->n_fields; f++) {
-        values[f] = w->tuple ? field(w, initial, f) : initial;
+        values[f] = w->tuple ? pen_field(&w->pen, initial, f) : initial;
         if (!w->is_window[f]) continue;
         w->arrays[f] = values[f];
-        windows[f].from = loom_build_i64(w->p, 0, w->loop.span);
-        windows[f].to = write(w, LOOM_OP_LENGTH, w->i64, 1, &values[f], 0);
+        windows[f].from = pen_int(&w->pen, 0);
+        windows[f].to = pen_length(&w->pen, values[f]);
     }
     return state_of(w, values, windows);
 }
 
 /* A body with the loop's operands for parameters. */
 static loom_body_id write_loop(writer *w, bool counted, loom_node_id *loop) {
-    loom_type_id types[2] = {w->i64, w->old_type};
-    loom_body_id body = loom_build_open(w->p, counted ? 2 : 1, counted ? types : &w->old_type, w->loop.span), bodies[2];
+    loom_type_id types[2] = {w->pen.i64, w->old_type};
+    loom_body_id body = pen_open(&w->pen, counted ? 2 : 1, counted ? types : &w->old_type), bodies[2];
     loom_node_id operands[2] = {loom_build_param(w->p, body, 0)}, *at = operands + (counted ? 1 : 0);
     uint32_t n = 0;
     *at = first_state(w, loom_build_param(w->p, body, counted ? 1 : 0));
@@ -410,7 +380,7 @@ bool vec_write_window(loom_arena *scratch, loom_program *p, loom_node_id id, loo
                 .scratch = scratch,
                 .loop = n,
                 .body = *loom_node_body(p, &n, counted ? 0 : 1),
-                .i64 = loom_type_scalar(p, LOOM_I64),
+                .pen = pen_of(p, n.span),
                 .old_type = n.type,
                 .tuple = p->types[n.type].kind == LOOM_T_TUPLE,
                 .map = map};
@@ -425,9 +395,9 @@ bool vec_write_window(loom_arena *scratch, loom_program *p, loom_node_id id, loo
     w.inner = LOOM_NEW_ARRAY(scratch, loom_body_id, size);
     w.windows = LOOM_NEW_ARRAY(scratch, window, size);
     w.states = LOOM_NEW_ARRAY(scratch, loom_node_id, size);
-    w.pair = loom_type_tuple(p, 2, (loom_type_id[]){w.i64, w.i64}, NULL);
+    w.pair = loom_type_tuple(p, 2, (loom_type_id[]){w.pen.i64, w.pen.i64}, NULL);
     w.new_type = new_type(&w);
-    find_inner(&w);
+    pen_find_inner(p, &w.body, w.inner);
     *body = write_loop(&w, counted, loop);
     return true;
 }

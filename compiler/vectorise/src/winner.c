@@ -19,6 +19,7 @@
  * Bodies are written behind those of the program, as in halves.c.
  */
 #include "vec.h"
+#include "writing.h"
 
 enum {
     MOST_NODES = 1000, /* of an operator: some of what is asked here takes time by its square */
@@ -45,7 +46,8 @@ typedef struct winner {
     loom_arena *scratch;
     loom_node fold;
     loom_body op; /* copies: tables move as they grow */
-    loom_type_id i64, boolean, array, element, state;
+    pen pen;
+    loom_type_id array, element, state;
     bool by_keys, neutral, swapped;
     loom_node_id *map;   /* by node of the program: what stands for it; itself but for nodes of the operator */
     uint8_t *sides;      /* by node of the operator: the operands that it depends on */
@@ -60,31 +62,8 @@ typedef struct winner {
     loom_node_id ne, xs; /* parameters of the body that is written */
 } winner;
 
-static loom_node_id write(const winner *w, loom_op op, loom_type_id type, uint32_t n, const loom_node_id *operands,
-                          uint32_t aux) {
-    return loom_build_node(w->p, op, 0, type, operands, n, NULL, 0, aux, w->fold.span);
-}
-
-static loom_node_id number(const winner *w, int64_t i) {
-    return loom_build_i64(w->p, i, w->fold.span);
-}
-
 static loom_node_id compared(const winner *w, loom_prim prim, loom_node_id a, int64_t b) {
-    loom_node_id operands[2] = {a, number(w, b)};
-    return loom_build_node(w->p, LOOM_OP_PRIM, prim, w->boolean, operands, 2, NULL, 0, 0, w->fold.span);
-}
-
-static loom_node_id field(const winner *w, loom_node_id tuple, uint32_t i) {
-    loom_type_id type = w->p->types[w->p->nodes[tuple].type].fields[i];
-    return write(w, LOOM_OP_PROJECT, type, 1, &tuple, i);
-}
-
-static loom_body_id open_body(const winner *w, uint32_t n, const loom_type_id *types) {
-    return loom_build_open(w->p, n, types, w->fold.span);
-}
-
-static loom_node_id either(const winner *w, loom_type_id type, loom_node_id condition, const loom_body_id *bodies) {
-    return loom_build_node(w->p, LOOM_OP_IF, 0, type, &condition, 1, bodies, 2, 0, w->fold.span);
+    return pen_prim(&w->pen, prim, w->pen.truth, a, pen_int(&w->pen, b));
 }
 
 /* ---- what the operator is ---- */
@@ -132,18 +111,6 @@ static void find_sides(winner *w) {
         if (is_operand(w, id)) w->sides[place(w, id)] = id == w->op.first ? LEFT : RIGHT;
         for (size_t i = 0; i < uses.count; i++) {
             if (in_op(w, uses.at[i])) w->sides[place(w, id)] |= w->sides[place(w, uses.at[i])];
-        }
-    }
-}
-
-/* Outer bodies first: nodes stand behind their bodies. */
-static void find_inner(winner *w) {
-    for (uint32_t i = 0; i < w->op.end - w->op.first; i++) w->inner[i] = LOOM_NONE;
-    for (loom_node_id id = w->op.end; id-- > w->op.first;) {
-        const loom_node *n = node_of(w, id);
-        for (uint32_t k = 0; k < n->n_bodies; k++) {
-            loom_body_id b = w->p->body_refs[n->first_body + k];
-            for (loom_node_id x = w->p->bodies[b].first; x < w->p->bodies[b].end; x++) w->inner[place(w, x)] = b;
         }
     }
 }
@@ -220,31 +187,6 @@ static bool is_chosen(winner *w, loom_node_id id) {
 
 /* ---- keys ---- */
 
-static bool cannot_fail(const loom_node *n) {
-    switch ((loom_op)n->op) {
-    case LOOM_OP_PRIM: return !loom_prim_table[n->prim].can_trap;
-    case LOOM_OP_MAP:
-    case LOOM_OP_ZIP: return n->n_operands == 1;
-    case LOOM_OP_PARAM:
-    case LOOM_OP_CONST:
-    case LOOM_OP_CONVERT:
-    case LOOM_OP_TUPLE:
-    case LOOM_OP_PROJECT:
-    case LOOM_OP_LENGTH:
-    case LOOM_OP_DIM:
-    case LOOM_OP_UNZIP:
-    case LOOM_OP_FOLD:
-    case LOOM_OP_SCAN:
-    case LOOM_OP_FILTER:
-    case LOOM_OP_REVERSE:
-    case LOOM_OP_FLATTEN:
-    case LOOM_OP_CONCAT:
-    case LOOM_OP_IF:
-    case LOOM_OP_LOOP_FOR: return true;
-    default: return false;
-    }
-}
-
 static bool is_cheap(const loom_node *n) {
     switch ((loom_op)n->op) {
     case LOOM_OP_PRIM: return loom_prim_table[n->prim].work <= 1;
@@ -279,11 +221,12 @@ static void judge(const winner *w, loom_node_id id, bool *fails, bool *cheap) {
     for (loom_node_id x = w->op.first; x < w->op.end; x++) {
         if (!needed[place(w, x)]) continue;
         const loom_node *n = node_of(w, x);
-        *fails = *fails || !cannot_fail(n);
+        *fails = *fails || !loom_node_cannot_fail(w->p, n);
         *cheap = *cheap && is_cheap(n);
         for (uint32_t k = 0; k < n->n_bodies; k++) {
             const loom_body *b = loom_node_body(w->p, n, k);
-            for (loom_node_id y = b->first; y < b->end; y++) *fails = *fails || !cannot_fail(node_of(w, y));
+            for (loom_node_id y = b->first; y < b->end; y++)
+                *fails = *fails || !loom_node_cannot_fail(w->p, node_of(w, y));
         }
     }
 }
@@ -412,10 +355,6 @@ static bool has_keys(winner *w) {
 
 /* ---- what is written ---- */
 
-static void forget_copies(const winner *w) {
-    for (loom_node_id id = w->op.first; id < w->op.end; id++) w->map[id] = id;
-}
-
 /* All keys of x, and its number, as a state. */
 static loom_node_id state_with(winner *w, loom_node_id x, loom_node_id index) {
     loom_node_id fields[MOST_KEYS + 1];
@@ -428,8 +367,8 @@ static loom_node_id state_with(winner *w, loom_node_id x, loom_node_id index) {
     }
     for (uint32_t k = 0; k < w->n_keys; k++) fields[k] = w->map[w->keys[k].node];
     fields[w->n_keys] = index;
-    forget_copies(w);
-    return write(w, LOOM_OP_TUPLE, w->state, w->n_keys + 1, fields, 0);
+    pen_forget(&w->op, w->map);
+    return pen_node(&w->pen, LOOM_OP_TUPLE, w->state, w->n_keys + 1, fields, 0);
 }
 
 /* The same without having found any. */
@@ -440,7 +379,7 @@ static loom_node_id state_without(winner *w, loom_node_id index) {
         fields[k] = loom_build_const(w->p, t, vec_zero_scalar(), w->fold.span);
     }
     fields[w->n_keys] = index;
-    return write(w, LOOM_OP_TUPLE, w->state, w->n_keys + 1, fields, 0);
+    return pen_node(&w->pen, LOOM_OP_TUPLE, w->state, w->n_keys + 1, fields, 0);
 }
 
 /* Where a key may fail it is found only if there are more than so many elements: then the operator finds it. */
@@ -450,16 +389,16 @@ static loom_node_id state_of(winner *w, loom_node_id x, loom_node_id index, int6
     for (uint32_t k = 0; k < w->n_keys; k++) fails = fails || w->keys[k].fails;
     if (!fails || more_than < 0) return state_with(w, x, index);
     loom_node_id some = compared(w, LOOM_PRIM_GT, length, more_than);
-    bodies[0] = open_body(w, 0, NULL);
+    bodies[0] = pen_open(&w->pen, 0, NULL);
     loom_build_close(w->p, bodies[0], state_with(w, x, index));
-    bodies[1] = open_body(w, 0, NULL);
+    bodies[1] = pen_open(&w->pen, 0, NULL);
     loom_build_close(w->p, bodies[1], state_without(w, index));
-    return either(w, w->state, some, bodies);
+    return pen_if(&w->pen, w->state, some, bodies);
 }
 
 static loom_node_id element_at(const winner *w, loom_node_id i) {
     loom_node_id operands[2] = {w->xs, i};
-    return write(w, LOOM_OP_INDEX, w->element, 2, operands, VEC_INDEX_IN_RANGE);
+    return pen_node(&w->pen, LOOM_OP_INDEX, w->element, 2, operands, VEC_INDEX_IN_RANGE);
 }
 
 /* The element, or the neutral one. */
@@ -467,15 +406,15 @@ static loom_node_id looked_up(const winner *w, loom_node_id i, bool neutral) {
     loom_body_id bodies[2];
     if (!neutral) return element_at(w, i);
     loom_node_id none = compared(w, LOOM_PRIM_LT, i, 0);
-    bodies[0] = open_body(w, 0, NULL);
+    bodies[0] = pen_open(&w->pen, 0, NULL);
     loom_build_close(w->p, bodies[0], w->ne);
-    bodies[1] = open_body(w, 0, NULL);
+    bodies[1] = pen_open(&w->pen, 0, NULL);
     loom_build_close(w->p, bodies[1], element_at(w, i));
-    return either(w, w->element, none, bodies);
+    return pen_if(&w->pen, w->element, none, bodies);
 }
 
 static loom_node_id winner_of(winner *w, loom_node_id state) {
-    return looked_up(w, w->by_keys ? field(w, state, w->n_keys) : state, w->neutral);
+    return looked_up(w, w->by_keys ? pen_field(&w->pen, state, w->n_keys) : state, w->neutral);
 }
 
 /* As a value: not only as what another choice may give. */
@@ -503,11 +442,11 @@ static void copy_branches(winner *w, loom_node_id id) {
     for (uint32_t k = 0; k < 2; k++) {
         loom_body_id inner = w->p->body_refs[n.first_body + k];
         const loom_body b = w->p->bodies[inner];
-        bodies[k] = open_body(w, 0, NULL);
+        bodies[k] = pen_open(&w->pen, 0, NULL);
         copy_body(w, &b, inner);
         loom_build_close(w->p, bodies[k], chosen ? w->state_of[place(w, whole(w, b.result))] : w->map[b.result]);
     }
-    made = either(w, chosen ? w->state : n.type, condition, bodies);
+    made = pen_if(&w->pen, chosen ? w->state : n.type, condition, bodies);
     if (chosen) {
         w->state_of[place(w, id)] = made;
         if (!w->by_keys && is_used(w, id)) w->map[id] = winner_of(w, made);
@@ -531,7 +470,7 @@ static void copy_body(winner *w, const loom_body *b, loom_body_id inner) {
 /* The operator on states. */
 static loom_body_id write_operator(winner *w) {
     loom_type_id types[2] = {w->state, w->state};
-    loom_body_id body = open_body(w, 2, types);
+    loom_body_id body = pen_open(&w->pen, 2, types);
     for (uint32_t k = 0; k < 2; k++) {
         loom_node_id s = loom_build_param(w->p, body, k);
         w->state_of[k] = s;
@@ -541,22 +480,22 @@ static loom_body_id write_operator(winner *w) {
         }
         for (loom_node_id id = w->op.first; id < w->op.end; id++) {
             uint32_t x = w->key_of[place(w, id)];
-            if (x && w->sides[place(w, id)] == (k ? RIGHT : LEFT)) w->map[id] = field(w, s, x - 1);
+            if (x && w->sides[place(w, id)] == (k ? RIGHT : LEFT)) w->map[id] = pen_field(&w->pen, s, x - 1);
         }
     }
     copy_body(w, &w->op, LOOM_NONE);
     loom_build_close(w->p, body, w->state_of[place(w, whole(w, w->op.result))]);
-    forget_copies(w);
+    pen_forget(&w->op, w->map);
     return body;
 }
 
 /* States of all elements. */
 static loom_node_id write_states(winner *w, loom_node_id length) {
-    loom_node_id places = write(w, LOOM_OP_IOTA, loom_type_array(w->p, w->i64), 1, &length, 0);
+    loom_node_id places = pen_node(&w->pen, LOOM_OP_IOTA, loom_type_array(w->p, w->pen.i64), 1, &length, 0);
     if (!w->by_keys) return places;
-    loom_type_id types[2] = {w->element, w->i64};
+    loom_type_id types[2] = {w->element, w->pen.i64};
     loom_node_id operands[2] = {w->xs, places};
-    loom_body_id body = open_body(w, 2, types);
+    loom_body_id body = pen_open(&w->pen, 2, types);
     loom_node_id x = loom_build_param(w->p, body, 0), i = loom_build_param(w->p, body, 1);
     loom_build_close(w->p, body, state_of(w, x, i, w->neutral ? -1 : 1, length));
     return loom_build_node(w->p, LOOM_OP_MAP, 0, loom_type_array(w->p, w->state), operands, 2, &body, 1, 0,
@@ -565,9 +504,9 @@ static loom_node_id write_states(winner *w, loom_node_id length) {
 
 /* The fold or scan of the states. */
 static loom_node_id write_fold(winner *w) {
-    loom_node_id length = write(w, LOOM_OP_LENGTH, w->i64, 1, &w->xs, 0), operands[2], *at = operands;
+    loom_node_id length = pen_length(&w->pen, w->xs), operands[2], *at = operands;
     if (w->neutral) {
-        loom_node_id none = number(w, -1);
+        loom_node_id none = pen_int(&w->pen, -1);
         *at++ = w->by_keys ? state_of(w, w->ne, none, 0, length) : none;
     }
     *at++ = write_states(w, length);
@@ -582,28 +521,29 @@ static loom_node_id write_fold(winner *w) {
 }
 
 static loom_node_id write_lookups(winner *w, loom_node_id states) {
-    loom_body_id body = open_body(w, 1, &w->state);
+    loom_body_id body = pen_open(&w->pen, 1, &w->state);
     loom_build_close(w->p, body, winner_of(w, loom_build_param(w->p, body, 0)));
-    return loom_build_node(w->p, LOOM_OP_MAP, 0, w->array, &states, 1, &body, 1, 0, w->fold.span);
+    return pen_map(&w->pen, w->element, states, body);
 }
 
 static loom_node_id write_result(winner *w, loom_node_id joined) {
     if (w->fold.op != LOOM_OP_SCAN) return winner_of(w, joined);
     if (w->fold.aux != LOOM_SCAN_TOTAL) return write_lookups(w, joined);
-    loom_node_id both[2] = {write_lookups(w, field(w, joined, 0)), winner_of(w, field(w, joined, 1))};
-    return write(w, LOOM_OP_TUPLE, w->fold.type, 2, both, 0);
+    loom_node_id both[2] = {write_lookups(w, pen_field(&w->pen, joined, 0)),
+                            winner_of(w, pen_field(&w->pen, joined, 1))};
+    return pen_node(&w->pen, LOOM_OP_TUPLE, w->fold.type, 2, both, 0);
 }
 
 /* A body with the fold's operands for parameters. */
 static loom_body_id write_body(winner *w, loom_node_id *fold) {
     loom_type_id types[2] = {w->element, w->array}, fields[MOST_KEYS + 1];
-    w->state = w->i64;
+    w->state = w->pen.i64;
     if (w->by_keys) {
         for (uint32_t k = 0; k < w->n_keys; k++) fields[k] = node_of(w, w->keys[k].node)->type;
-        fields[w->n_keys] = w->i64;
+        fields[w->n_keys] = w->pen.i64;
         w->state = loom_type_tuple(w->p, w->n_keys + 1, fields, NULL);
     }
-    loom_body_id body = open_body(w, w->neutral ? 2 : 1, w->neutral ? types : &w->array);
+    loom_body_id body = pen_open(&w->pen, w->neutral ? 2 : 1, w->neutral ? types : &w->array);
     w->ne = loom_build_param(w->p, body, 0);
     w->xs = loom_build_param(w->p, body, w->neutral ? 1 : 0);
     *fold = write_fold(w);
@@ -620,8 +560,7 @@ bool vec_write_winner(loom_arena *scratch, loom_program *p, loom_node_id id, loo
                 .scratch = scratch,
                 .fold = n,
                 .op = *loom_node_body(p, &n, 0),
-                .i64 = loom_type_scalar(p, LOOM_I64),
-                .boolean = loom_type_scalar(p, LOOM_BOOL),
+                .pen = pen_of(p, n.span),
                 .array = array,
                 .element = p->types[array].element,
                 .neutral = neutral,
@@ -636,7 +575,7 @@ bool vec_write_winner(loom_arena *scratch, loom_program *p, loom_node_id id, loo
     w.chosen = LOOM_NEW_ARRAY(scratch, uint8_t, size);
     w.wholes = LOOM_NEW_ARRAY(scratch, loom_node_id, size);
     memset(w.wholes, 0xff, size * sizeof *w.wholes);
-    find_inner(&w);
+    pen_find_inner(p, &w.op, w.inner);
     find_sides(&w);
     if (!is_chosen(&w, w.op.result)) return false;
     w.by_keys = has_keys(&w);

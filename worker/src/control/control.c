@@ -356,7 +356,8 @@ static void plan_whole(loom_item *item, const Wire__Task *task) {
 static bool task_makes_sense(const Wire__Task *task, const loom_work_run *run) {
     const loom_graph_stage *stage = &run->job->graph->stages[run->stage];
     if (task->block == 0 || task->block > INT64_MAX) return false;
-    if (task->n_objects > (task->begins ? stage->n_carried : 2)) return false;
+    size_t states = stage->n_carried;
+    if (task->begins ? task->n_objects != 0 && task->n_objects != states : task->n_objects > 2) return false;
     if ((task->kind == WIRE__TASK_KIND__MERGE || task->kind == WIRE__TASK_KIND__EMPTY) &&
         task->output >= stage->n_outputs) {
         return false;
@@ -371,7 +372,6 @@ static bool task_makes_sense(const Wire__Task *task, const loom_work_run *run) {
     if (task->kind == WIRE__TASK_KIND__WHOLE) return task->n_lengths == stage->n_streams;
     if (task->has_spilled && (task->kind != WIRE__TASK_KIND__FOLD || task->n_objects != 1)) return false;
     if (task->begins && (task->kind != WIRE__TASK_KIND__FOLD || !loom_stage_is_chained(stage))) return false;
-    if (task->begins && task->n_objects != 0 && task->n_objects != stage->n_carried) return false;
     if (task->has_spilled && task->spilled > INT64_MAX - task->count) return false;
     if (task->kind != WIRE__TASK_KIND__FOLD) return true;
     return task->n_blocks > 0 && task->count > 0 && task->first <= INT64_MAX &&

@@ -267,6 +267,9 @@ static inline int64_t loom_group_lag(const loom_node *n) {
 }
 /* Sets the lag, 0 to LOOM_MAX_LAG, of all groups that go on for ever; whether there are any. */
 bool loom_program_set_lag(loom_program *p, int64_t lag);
+/* Whether the operation gives a result whatever it is given; its bodies are asked node by node. Of a checked program.
+ */
+bool loom_node_cannot_fail(const loom_program *p, const loom_node *n);
 const loom_function *loom_program_entry(const loom_program *p,
                                         const char *name); /* NULL name: `main`, or the only entry */
 
