@@ -2,7 +2,8 @@
 """The compiler's time grows with the size of a program and not faster: programs of growing size, in families of what one writes again and again.
 
 Processor times of one compiler are compared with each other, and never with a number of seconds, so neither the machine nor what else it does
-decides: ten times the nodes may take MOST times as long for each node."""
+decides: ten times the nodes may take MOST times as long for each node. The least of several times counts: the first compiler of its size may have
+the system find the memory for it, which takes as long again."""
 # timeout: 900
 # tier: ci
 import os, sys
@@ -34,6 +35,8 @@ for family in growing.FAMILIES:
     try:
         small_nodes, small = per_node(family, 200 * scale, 3)
         nodes, large = per_node(family, 2000 * scale, 1)
+        if large > MOST * small:
+            nodes, large = per_node(family, 2000 * scale, 2)
     except RuntimeError as e:
         expect(family, False, e)
         continue
